@@ -48,8 +48,7 @@ class _Phrases(NamedTuple):
 
 _PHRASES = {
     "en": _Phrases(
-        """(?:is there )?(?:the|an?|any) (?:diagram|figure|picture|drawing|photo) (?:of|for|about)
-        |(?:hey|hi|hello)(?!,? world)(?: there)?|ok(?:ay)?|so|um|sorry|pls|idk|any idea
+        """(?:hey|hi|hello)(?!,? world)(?: there)?|ok(?:ay)?|so|um|sorry|pls|idk|any idea
         |(?:i have )?(?:a )?(?:quick )?question:|(?:can|could|would) (?:you|u|someone|anyone)
         |do(?:es)? (?:you|anyone) know
         |i (?:still )?(?:do not|don'?t) (?:really )?(?:get|understand|know)
@@ -67,8 +66,7 @@ _PHRASES = {
         "please|pls|plz|really|actually|exactly|basically|literally",
     ),
     "de": _Phrases(
-        """(?:gibt es )?(?:das|die|eine?) (?:diagramm|abbildung|bild|zeichnung) (?:von|zu[mr]?)
-        |hallo(?!,? welt)|hi|hey|also|(?:kurze )?frage:|(?:kannst|könntest) du(?: mir)?
+        """hallo(?!,? welt)|hi|hey|also|(?:kurze )?frage:|(?:kannst|könntest) du(?: mir)?
         |(?:können sie|kann jemand|kann mir jemand)(?: mir)?|ich (?:verstehe|weiß|kapiere) nicht
         |(?:sag|erklär|erkläre|zeig|gib|hilf) mir
         |(?:gibt es )?(?:das|die|eine?) (?:diagramm|abbildung|bild|zeichnung|skizze|grafik)
@@ -78,8 +76,7 @@ _PHRASES = {
         "bitte|eigentlich|denn|überhaupt|wirklich",
     ),
     "es": _Phrases(
-        """(?:el|la|una?) (?:diagrama|figura|imagen|dibujo) del?
-        |hola(?!,? mundo)|oye|(?:tengo )?una (?:pregunta|duda):|dime|explícame|muéstrame
+        """hola(?!,? mundo)|oye|(?:tengo )?una (?:pregunta|duda):|dime|explícame|muéstrame
         |(?:alguien )?(?:me )?(?:puedes|puede|podrías|podría) (?:explicar|decir|dar)(?:me)?
         |(?:alguien )?me explicas?|no (?:entiendo|sé)(?: bien| nada)?(?: de)?
         |quiero (?:saber|entender)|en qué capítulo(?: se)? habla(?: de)?|[qk] es
@@ -89,8 +86,7 @@ _PHRASES = {
         "por favor|porfa|realmente|exactamente",
     ),
     "fr": _Phrases(
-        """(?:le|la|une?) (?:schéma|figure|diagramme|dessin) (?:de|du|des)
-        |bonjour(?!,? (?:le )?monde)|salut|(?:j'ai )?une question:|dis-moi|explique-moi|montre-moi
+        """bonjour(?!,? (?:le )?monde)|salut|(?:j'ai )?une question:|dis-moi|explique-moi|montre-moi
         |(?:tu |vous |quelqu'un )?(?:peux|peut|pouvez|pourrais|pourriez)
         (?:-tu|-vous)? (?:m'expliquer|expliquer|me dire)|je (?:ne )?(?:comprends|sais) pas|c koi
         |(?:où|dans quel chapitre)(?: est-ce qu'on)? parle(?: de)?
