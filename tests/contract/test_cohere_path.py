@@ -131,6 +131,19 @@ def asked_of(book: Mapping[str, str], folder: Path) -> Path:
     return path
 
 
+def test_helpfulness_is_measured_on_answers_that_the_model_writes(run: Run, home: Path) -> None:
+    questions = asked_of(LAMPS, home)
+    with CohereDouble() as double:
+        run("ingest", "tiny", **environment(double))
+        found = run("eval", questions, "--helpful", "--json", **environment(double)).json()
+        (written_by,) = {call.body["model"] for call in double.to("chat")}
+    assert (found["run"]["generator"], found["run"]["embedder"]) == (written_by, "embed-v5.0")
+    assert [row["mode"] for row in found["questions"]] == ["generated", "generated", "refused"]
+    assert found["cited_gold"] == found["unanswerable_refused"] == 1
+    assert found["citation_precision"] > 0
+    assert found["degraded"] == 0
+
+
 def in_conversation(folder: Path) -> Path:
     """A question that only the one before it makes one about the lamps."""
     gold = [{"file": "lamps.md", "start": 0, "end": len(LAMPS["lamps.md"])}]
