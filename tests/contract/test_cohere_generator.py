@@ -22,10 +22,11 @@ from app.domain.generated_text.events import (
 )
 from app.domain.prompts import ANSWER_FROM_DOCUMENTS, NO_ANSWER, REWRITE_QUESTION
 from app.domain.retrieval.query import ContextPassage, Turn
-from tests import answer_fakes
-from tests.answer_fakes import context_of, generation_request
+from app.services.ports import GenerationRequest
+from tests import fake_world
 from tests.cohere_double import CitationOrder, CohereDouble, Fault
 from tests.cohere_world import World, connected
+from tests.fake_world import context_of
 from tests.provider_fakes import free_calls
 
 QUESTION = "What captures light energy in the chloroplast?"
@@ -44,7 +45,7 @@ async def world(double: CohereDouble) -> AsyncIterator[World]:
 
 
 def passage(paragraph_id: str, text: str, *path: str) -> ContextPassage:
-    (one,) = context_of(answer_fakes.passage(text, paragraph_id, heading_path=path or ("Cells",)))
+    (one,) = context_of(fake_world.passage(text, paragraph_id, heading_path=path or ("Cells",)))
     return one
 
 
@@ -75,7 +76,7 @@ async def answer(
 ) -> list[GeneratorEvent]:
     return [
         event
-        async for event in generator(world).generate(generation_request(question, history, context))
+        async for event in generator(world).generate(GenerationRequest(question, history, context))
     ]
 
 
@@ -164,7 +165,7 @@ async def test_a_stream_that_breaks_is_an_error_after_the_text_that_came(
     events: list[GeneratorEvent] = []
 
     async def collect() -> None:
-        async for event in generator(world).generate(generation_request(QUESTION, (), CONTEXT)):
+        async for event in generator(world).generate(GenerationRequest(QUESTION, (), CONTEXT)):
             events.append(event)  # noqa: PERF401 - what came before the error is the point
 
     with pytest.raises(error) as caught:

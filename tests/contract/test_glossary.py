@@ -18,10 +18,10 @@ from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_scope import find_page
 from app.services.page_glossary import LookUpTerms
-from tests.answer_fakes import passage
+from tests.fake_world import FakeIndex, make_chunk, passage
+from tests.made_chunks import made_manifest
 from tests.markdown_pages import read_text
 from tests.owl_server import ORIGIN, assert_problem
-from tests.retrieval_fakes import FakeIndex, make_chunk, make_manifest
 
 
 def entry(term: str, text: str = "", paragraph_id: str = "") -> Passage:
@@ -224,7 +224,7 @@ def test_the_glossary_of_a_book_is_read_once_a_generation() -> None:
     for _ in range(2):
         assert definitions(terms, "/a") == [("valve", "meaning of valve")]
     assert index.reads == 1
-    index.manifests = [replace(make_manifest(), generation=2)]
+    index.manifests = [replace(made_manifest(), generation=2)]
     index.stored = [glossary_chunk("a", entry("flap"), passage("A flap."))]
     assert definitions(terms, "/a") == [("flap", "meaning of flap")]
 
@@ -235,7 +235,7 @@ def test_a_url_asks_the_book_of_its_site_first() -> None:
         for book in ("one", "two")
     ]
     manifests = [
-        replace(make_manifest(book), base_url=f"https://{book}.example") for book in ("one", "two")
+        replace(made_manifest(book), base_url=f"https://{book}.example") for book in ("one", "two")
     ]
     terms = LookUpTerms(FakeIndex(stored, manifests))
     assert definitions(terms, "https://two.example/a") == [("valve", "in two")]

@@ -26,8 +26,8 @@ from app.domain.prompts import (
     SHORT_ANSWER_FROM_NUMBERED_SOURCES,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
+from app.services.ports import GenerationRequest
 from app.services.prompt_speed import PromptSpeed
-from tests.answer_fakes import generation_request
 from tests.contract.test_cohere_generator import CONTEXT, passage, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event
 from tests.provider_fakes import free_calls
@@ -54,7 +54,7 @@ async def answer(
     context: Sequence[ContextPassage] = CONTEXT,
     history: Sequence[Turn] = (),
 ) -> list[GeneratorEvent]:
-    return [one async for one in model.generate(generation_request("Why?", history, context))]
+    return [one async for one in model.generate(GenerationRequest("Why?", history, context))]
 
 
 async def ask(double: OpenAIDouble, **options: Any) -> list[GeneratorEvent]:

@@ -16,9 +16,9 @@ from app.domain.retrieval.query import SearchFilter
 from app.services.book_scope import find_page
 from app.services.ingest import IngestRequest
 from app.services.page_suggestions import page_suggestions
-from tests.answer_fakes import passage
+from tests.fake_world import FakeIndex, FakeTerms, make_chunk, passage
+from tests.made_chunks import made_manifest
 from tests.owl_server import ORIGIN, assert_problem
-from tests.retrieval_fakes import FakeIndex, FakeTerms, make_chunk, make_manifest
 from tests.serving import connected, ingest, offline_settings
 
 _PAGE = """\
@@ -96,7 +96,7 @@ class DamagedIndex(FakeIndex):
 
 
 def test_a_page_of_another_book_is_found_beside_a_damaged_one() -> None:
-    manifests = [make_manifest(book) for book in ("bats", "owls")]
+    manifests = [made_manifest(book) for book in ("bats", "owls")]
     index = DamagedIndex([make_chunk("Owls hunt.", book="owls")], manifests)
     found = asyncio.run(find_page(index, "/a.md"))
     assert found is not None

@@ -15,8 +15,8 @@ from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest, Selection
 from app.domain.chunking.chunk import Passage
 from app.domain.retrieval.query import Turn
-from tests.answer_fakes import FakeGenerator, Step, World, passage
 from tests.attacking import table, tried
+from tests.fake_world import FakeGenerator, Step, World, passage
 from tests.markdown_oracle import live_parts
 
 pytestmark = pytest.mark.attack("injections")

@@ -23,11 +23,11 @@ from app.domain.chunking.chunk import Passage
 from app.domain.generated_text.model_text import MAX_CHARACTERS
 from app.domain.retrieval.query import Turn
 from app.services.ports import Generator
-from tests.answer_fakes import World, passage
 from tests.attacking import tried
 from tests.cohere_double import CohereDouble, Reply, citation
 from tests.cohere_world import connected
 from tests.end_to_end.test_injection import ATTEMPTS, MICE, OWLS, QUESTION
+from tests.fake_world import World, passage
 from tests.openai_double import OpenAIDouble, completion
 from tests.provider_fakes import free_calls
 

@@ -35,7 +35,7 @@ from app.domain.indexed_book import BookList
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import Turn
 from app.services.answer_question import AnswerQuestion
-from tests.answer_fakes import FakeGenerator, Step, World, passage
+from tests.fake_world import FakeGenerator, Step, World, passage
 
 LIGHT = passage(
     "Photosynthesis turns light energy into chemical energy. It takes place in chloroplasts.",

@@ -25,8 +25,8 @@ from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
 from app.domain.terms import words
 from app.services.term_upper_bounds import TermUpperBounds
-from tests.answer_fakes import World, chunk, passage
-from tests.retrieval_fakes import FakeIndex, FakeTerms, make_chunk, make_manifest
+from tests.fake_world import FakeIndex, FakeTerms, World, chunk, make_chunk, passage
+from tests.made_chunks import made_manifest
 
 CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
 
@@ -112,7 +112,7 @@ def test_upper_bound_is_the_best_score_a_chunk_has_by_the_term_alone() -> None:
 
 
 def test_term_that_is_in_no_chunk_counts_as_much_as_the_rarest_could() -> None:
-    index = FakeIndex([make_chunk("owl")], [replace(make_manifest(), chunks=1_000)])
+    index = FakeIndex([make_chunk("owl")], [replace(made_manifest(), chunks=1_000)])
     bounds = TermUpperBounds(index)
     (unknown,) = bounds_of(bounds, "zebra").values()
     assert 9.0 < unknown < 11.0
@@ -120,7 +120,7 @@ def test_term_that_is_in_no_chunk_counts_as_much_as_the_rarest_could() -> None:
 
 def test_upper_bounds_of_one_book_leave_out_the_others() -> None:
     chunks = [make_chunk("owl"), make_chunk("owl owl", book="other")]
-    manifests = [make_manifest(), make_manifest("other")]
+    manifests = [made_manifest(), made_manifest("other")]
     bounds = TermUpperBounds(FakeIndex(chunks, manifests))
     assert list(bounds_of(bounds, "owl", [BookId("book")]).values()) == [1.0]
     assert list(bounds_of(bounds, "owl").values()) == [2.0]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from app.domain.indexed_book import BookList, BookManifest
 from app.services.book_cache import BookCache
-from tests.retrieval_fakes import make_manifest
+from tests.made_chunks import made_manifest
 
 
 class Counting:
@@ -26,7 +26,7 @@ class Counting:
 
 async def test_a_book_that_was_removed_and_indexed_again_is_read_anew() -> None:
 
-    counting, before = Counting(), make_manifest()
+    counting, before = Counting(), made_manifest()
     again = replace(before, fingerprint="another")
     assert again.generation == before.generation
     assert await counting.read(before) != await counting.read(again)
@@ -35,14 +35,14 @@ async def test_a_book_that_was_removed_and_indexed_again_is_read_anew() -> None:
 
 
 def test_a_list_of_books_has_another_key_when_a_book_is_removed_and_chunked_otherwise() -> None:
-    before = make_manifest()
+    before = made_manifest()
     again = replace(before, fingerprint="another")
     assert BookList([before]).generations != BookList([again]).generations
 
 
 async def test_two_questions_at_the_same_time_make_it_once_and_each_part_apart() -> None:
 
-    counting, manifest = Counting(), make_manifest()
+    counting, manifest = Counting(), made_manifest()
     asked = [counting.read(manifest, part) for part in ("a", "b", "a", "b")]
     first, second, *same = await asyncio.gather(*asked)
     assert first != second

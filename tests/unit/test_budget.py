@@ -17,10 +17,10 @@ from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.cost import Price, Units
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.services.budget import Budget
+from app.services.ports import GenerationRequest
 from app.services.provider_calls import ProviderCalls
 from app.services.recording import recording
 from app.services.resilience import CircuitBreaker
-from tests.answer_fakes import generation_request
 from tests.openai_double import event
 from tests.provider_fakes import model_server
 
@@ -158,7 +158,7 @@ async def answer(provider: ProviderCalls, usage: str, events: int) -> None:
     serve = httpx.MockTransport(lambda _: httpx.Response(200, content=_body(body)))
     async with httpx.AsyncClient(transport=serve, base_url="http://model.example") as client:
         model = OpenAIGenerator(model_server(client), provider, provider, "llama")
-        async with aclosing(model.generate(generation_request("word " * 400))) as stream:
+        async with aclosing(model.generate(GenerationRequest("word " * 400, (), ()))) as stream:
             for _ in range(events):
                 await anext(stream)
 

@@ -23,8 +23,8 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage
-from tests.answer_fakes import chunk, in_order, passage
-from tests.answer_fakes import context_of as placed
+from tests.fake_world import chunk, in_order, passage
+from tests.fake_world import context_of as placed
 
 
 def page(file: str, position: int, chapter: str) -> Chunk:

@@ -11,7 +11,7 @@ import pytest
 from app.domain.errors import ProviderError
 from app.domain.retrieval.query import Vector
 from app.services.chunk_vectors import embed_keys
-from tests.retrieval_fakes import DIMENSION, FakeEmbedder, make_chunk
+from tests.fake_world import DIMENSION, FakeEmbedder, make_chunk
 
 CHUNKS = [make_chunk(text, index=at) for at, text in enumerate(("Owls fly.", "Bats hear."))]
 

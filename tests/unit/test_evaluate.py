@@ -20,7 +20,7 @@ from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
 from app.domain.retrieval.query import Turn
 from app.services.evaluate import METRICS, Evaluate, Evaluation, EvaluationRequest
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeTerms, make_chunk, retrieving
+from tests.fake_world import FakeIndex, make_chunk, retrieving
 
 CHUNKS = [
     make_chunk("Stacks are last in, first out, as plates are.", index=0),
@@ -37,9 +37,7 @@ def evaluate(
 ) -> Evaluation:
     """Run with a clock that ticks by 1, 2, 3... milliseconds."""
     ticks = itertools.accumulate(itertools.chain([0.0], *((0.001 * n, 0.0) for n in range(1, 99))))
-    retrieve = retrieving(
-        FakeEmbedder(), FakeTerms(), FakeIndex(CHUNKS), None, lambda text: len(text.split())
-    )
+    retrieve = retrieving(FakeIndex(CHUNKS))
     answering = cast("Any", scorer or FakeScorer({}))
     use_case = Evaluate(retrieve, answering, lambda: next(ticks), context_tokens)
     return asyncio.run(use_case.run(questions, request or EvaluationRequest()))

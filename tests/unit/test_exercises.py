@@ -17,7 +17,7 @@ from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Hit
-from tests.answer_fakes import FakeGenerator, World, chunk, passage, terms
+from tests.fake_world import FakeGenerator, World, chunk, passage, terms
 
 TASK = "Explain why photosynthesis in leaves stops at night."
 LIGHT = passage("Photosynthesis in leaves needs light, which plants take in by day.", "p-light")

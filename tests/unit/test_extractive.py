@@ -19,15 +19,7 @@ from app.domain.document import BlockKind
 from app.domain.scripts import word_count
 from app.domain.search_text import search_text
 from app.domain.terms import words
-from tests.answer_fakes import (
-    analysed,
-    context_of,
-    extracted,
-    in_order,
-    marked,
-    passage,
-    terms,
-)
+from tests.fake_world import analysed, context_of, extracted, in_order, passage, terms
 
 CELL = passage(
     "Plants are made of cells. The mitochondrion is the organelle that makes ATP from sugar. "
@@ -61,6 +53,11 @@ def best(question: str, *passages: Passage) -> str:
     relevance = Relevance(analysis.features, context, split_sentences)
     scored = [one for found in relevance.paragraphs() for one in found.units]
     return max(scored, key=lambda one: one.score).unit.text
+
+
+def marked(found: ExtractiveAnswer) -> list[str]:
+    """The marked texts of the passages, in order."""
+    return [one.text[start:end] for one in found.passages for start, end in one.marks]
 
 
 def test_definition_comes_from_the_place_that_marks_the_term() -> None:

@@ -19,7 +19,7 @@ from app.domain.glossary import glossary_terms
 from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
 from app.domain.page_links import page_links
-from tests.answer_fakes import context_of, passage, terms
+from tests.fake_world import context_of, passage, terms
 from tests.markdown_pages import read_text
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")

@@ -12,7 +12,7 @@ from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Hit
-from tests.answer_fakes import World, chunk, passage, terms
+from tests.fake_world import World, chunk, passage, terms
 
 LIGHT = passage(
     "Photosynthesis turns light energy into chemical energy. "

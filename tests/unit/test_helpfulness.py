@@ -16,7 +16,7 @@ from app.domain.evaluation.gold_question import GoldSpan, Question
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
 from app.domain.evaluation.retrieval_metrics import Retrieved
 from app.services.evaluate import Evaluate, EvaluationRequest
-from tests.answer_fakes import World, passage
+from tests.fake_world import World, passage
 
 LIGHT = passage("Photosynthesis turns light energy into chemical energy.", "p-light")
 ASKED = Question(

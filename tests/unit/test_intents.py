@@ -14,8 +14,8 @@ from app.domain.answering.notices import NO_EXERCISES, WHICH_BOOK, WHICH_CHAPTER
 from app.domain.answering.request import AskRequest
 from app.domain.retrieval.query import Turn
 from app.domain.terms import words
-from tests.answer_fakes import World, passage
 from tests.conftest import ROOT
+from tests.fake_world import World, passage
 
 REQUESTS = """
 summary en 4: summarise chapter 4

@@ -10,7 +10,7 @@ from app.adapters.index_terms import IndexTerms
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.services.lexical import LexicalEncoder, chunk_vector
-from tests.retrieval_fakes import make_chunk
+from tests.fake_world import make_chunk
 
 TERMS = IndexTerms()
 LEXICAL = LexicalEncoder(TERMS.of_document, TERMS.of_query)

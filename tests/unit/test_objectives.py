@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.domain.document import BlockKind
-from tests.answer_fakes import extracted, passage
+from tests.fake_world import extracted, passage
 
 LEAD_IN = passage("By the end of this section, you will be able to:", "p-1")
 OBJECTIVES = passage("- Define osmosis\n- Explain its role", "p-2", BlockKind.LIST)

@@ -16,7 +16,7 @@ from app.domain.answering.units import is_label
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.scripts import word_count
-from tests.answer_fakes import World, extracted, passage
+from tests.fake_world import World, extracted, passage
 
 FILLER = "Other things are told of here, which nobody has asked about at all so far. " * 5
 

@@ -21,15 +21,8 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.indexed_book import BookList
 from app.domain.retrieval.query import Hit, SearchFilter
-from tests.answer_fakes import FakeGenerator, SpyRetriever, answering_over
-from tests.retrieval_fakes import (
-    FakeEmbedder,
-    FakeIndex,
-    FakeTerms,
-    make_chunk,
-    make_manifest,
-    retrieving,
-)
+from tests.fake_world import FakeGenerator, World, make_chunk
+from tests.made_chunks import made_manifest
 
 PLACE = PageLocation(BookId("book"), "b.md", "Two", 1)
 
@@ -54,15 +47,13 @@ class Reader:
     """Asks a book of five pages, and knows what the search was given."""
 
     def __init__(self, generator: FakeGenerator | None = None) -> None:
-        index, sparse = FakeIndex(CHUNKS), FakeTerms()
-        retrieve = retrieving(FakeEmbedder(), sparse, index)
-        self.retriever = SpyRetriever.of(retrieve)
-        answering = answering_over(index, self.retriever, sparse, refusal_threshold=0.0)
-        self.places = answering.consult.places
-        self.use_case = answering.written_by(generator) if generator else answering
+        world = World(chunks=CHUNKS)
+        self.retriever = world.retriever
+        self.use_case = world.answering(generator, refusal_threshold=0.0)
+        self.places = self.use_case.consult.places
 
     def page(self, url: str) -> PageLocation | None:
-        return asyncio.run(self.places.page(url, BookList([make_manifest()])))
+        return asyncio.run(self.places.page(url, BookList([made_manifest()])))
 
     def ask(self, question: str, **request: object) -> Answer:
         ask = replace(AskRequest(question), **request)  # type: ignore[arg-type]  # by name

@@ -20,7 +20,7 @@ from app.domain.retrieval.definition_terms import (
 )
 from app.domain.retrieval.query import Hit
 from app.domain.retrieval.rescoring import QuestionTerms, RescoringWeights, rescore
-from tests.retrieval_fakes import make_chunk
+from tests.fake_world import make_chunk
 
 NOTHING = RescoringWeights(*[0] * len(fields(RescoringWeights)))
 

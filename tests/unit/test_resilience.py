@@ -17,9 +17,9 @@ from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.cost import Price, Units
 from app.domain.generated_text.events import GeneratorEvent
 from app.services.budget import Budget
+from app.services.ports import GenerationRequest
 from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
-from tests.answer_fakes import generation_request
 from tests.openai_double import completion, event
 from tests.provider_fakes import free_calls, model_server
 
@@ -201,7 +201,7 @@ class Script(httpx.AsyncByteStream):
         server = model_server(httpx.AsyncClient(transport=serve, base_url="http://model.example"))
         calls = free_calls(breaker)
         model = OpenAIGenerator(server, calls, calls, "llama", seconds, chunk_seconds=LONG)
-        return model.generate(generation_request("Why?"))
+        return model.generate(GenerationRequest("Why?", (), ()))
 
 
 TEXT = event("Because.")

@@ -29,15 +29,15 @@ from app.services.analyse_question import MOST_TERMS
 from app.services.feature_reranker import DEPTH
 from app.services.ports import QuestionRewriter, Reranker
 from app.services.retrieve import RetrievalResult, Retrieve
-from tests.retrieval_fakes import (
+from tests.fake_world import (
     FakeEmbedder,
     FakeIndex,
     FakeReranker,
     FakeTerms,
     make_chunk,
-    make_manifest,
     retrieving,
 )
+from tests.made_chunks import made_manifest
 
 CHUNKS = [
     make_chunk("Stacks are last in, first out.", index=0),
@@ -63,8 +63,8 @@ def retrieve(
     reranker: Reranker | None = None,
     feature_reranker: bool = False,
 ) -> Retrieve:
-    made = embedder or FakeEmbedder(), sparse or FakeTerms(), index or FakeIndex(CHUNKS), reranker
-    return retrieving(*made, feature_reranker=feature_reranker)
+    parts = embedder, sparse, reranker
+    return retrieving(index or FakeIndex(CHUNKS), *parts, feature_reranker=feature_reranker)
 
 
 def by_words(*, feature_reranker: bool = False) -> Retrieve:
@@ -133,13 +133,13 @@ def test_a_question_with_a_vector_that_is_none_is_searched_by_words(
 
 
 def test_an_index_made_by_another_model_is_an_error_that_names_both() -> None:
-    index = FakeIndex(CHUNKS, [make_manifest(model="embed-v4.0", dimension=1024)])
+    index = FakeIndex(CHUNKS, [made_manifest(model="embed-v4.0", dimension=1024)])
     with pytest.raises(IndexMismatch, match=r"embed-v4\.0 \(1024 .*fake \(64\)"):
         search(retrieve(index=index), SearchQuery("queues"))
 
 
 def test_a_book_that_was_not_asked_for_may_have_another_model() -> None:
-    index = FakeIndex(CHUNKS, [make_manifest(), make_manifest("old", model="other")])
+    index = FakeIndex(CHUNKS, [made_manifest(), made_manifest("old", model="other")])
     query = SearchQuery("queues", filter=SearchFilter(books=(BookId("book"),)))
     assert ids(search(retrieve(index=index), query))[0] == "book-a.md-1"
 
@@ -152,7 +152,7 @@ def test_a_question_without_a_known_word_finds_nothing_by_bm25(*, feature_rerank
 
 def test_each_language_among_the_books_is_searched_with_its_own_terms() -> None:
     chunks = [make_chunk("Colas son", book="libro"), make_chunk("Queues are", book="book")]
-    index = FakeIndex(chunks, [make_manifest("book"), make_manifest("libro", language="es")])
+    index = FakeIndex(chunks, [made_manifest("book"), made_manifest("libro", language="es")])
     sparse = FakeTerms()
     result = search(retrieve(index=index, sparse=sparse), SearchQuery("colas queues"))
     assert sorted(ids(result)) == ["book-a.md-0", "libro-a.md-0"]
@@ -301,7 +301,7 @@ def test_a_model_makes_the_question_of_a_conversation_stand_alone() -> None:
     rewriter = ScriptedRewriter("Are queues first in, first out?")
     query = SearchQuery("And the other?", history=ABOUT_TREES, k=1)
     use_case = rewriting(rewriter)
-    asked = asyncio.run(use_case.analysis.of_query(query, BookList([make_manifest()])))
+    asked = asyncio.run(use_case.analysis.of_query(query, BookList([made_manifest()])))
     found = asyncio.run(use_case.find(asked))
     assert (ids(found), asked.texts.question) == (["book-a.md-1"], rewriter.reply)
     assert rewriter.asked == [("And the other?", ABOUT_TREES)]

@@ -19,15 +19,16 @@ from app.services.retrieve import Retrieve
 from app.services.similar_words import closest, cognates, correctable, folded
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import MOST_BOOKS, BookVocabulary
-from tests.answer_fakes import World, passage
-from tests.retrieval_fakes import (
+from tests.fake_world import (
     FakeEmbedder,
     FakeIndex,
     FakeTerms,
+    World,
     make_chunk,
-    make_manifest,
+    passage,
     retrieving,
 )
+from tests.made_chunks import made_manifest
 
 BOOK = {
     "photosynthesis": (9, "photosynthesis"),
@@ -162,12 +163,12 @@ def test_the_cognate_of_a_word_is_the_most_similar_word_of_the_book(
     assert cognates(question, "es", ENGLISH) == found
 
 
-BOOKS = BookList([make_manifest()])
+BOOKS = BookList([made_manifest()])
 INDEX = FakeIndex([make_chunk("stacks grow", index=0), make_chunk("innate immunity", index=1)])
 
 
 def with_cognates(embedder: FakeEmbedder | None = None, *, multilingual: bool = False) -> Retrieve:
-    plain = retrieving(embedder or FakeEmbedder(), FakeTerms(), INDEX)
+    plain = retrieving(INDEX, embedder)
     bounds = TermUpperBounds(INDEX)
     words = BookVocabulary(INDEX, FakeTerms().lexical, bounds, lambda text: len(text.split()))
     return replace(
@@ -180,7 +181,7 @@ def analysis(*, multilingual: bool = False, error: Exception | None = None) -> A
 
 
 def test_a_question_in_another_language_finds_the_words_of_the_book() -> None:
-    plain = retrieving(FakeEmbedder(), FakeTerms(), INDEX)
+    plain = retrieving(INDEX)
     query = SearchQuery(SPANISH)
     assert not any(one.sparse_score for one in asyncio.run(plain.search(query)).hits)
     found = asyncio.run(with_cognates().search(query))
@@ -188,7 +189,7 @@ def test_a_question_in_another_language_finds_the_words_of_the_book() -> None:
 
 
 async def test_many_books_are_not_read_for_similar_words() -> None:
-    many = BookList([make_manifest(f"book{number}") for number in range(MOST_BOOKS + 1)])
+    many = BookList([made_manifest(f"book{number}") for number in range(MOST_BOOKS + 1)])
     vocabulary = analysis().vocabulary
     assert vocabulary is not None
     assert await vocabulary.cognates(SPANISH, "es", many) == ()

@@ -7,10 +7,8 @@ from operator import mul
 
 import pytest
 
-from app.adapters.vectors import inner_products
-from app.domain.languages import FUNCTION_WORDS
-from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH, SimilarityEncoder
-from tests.retrieval_fakes import local_embedder
+from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH
+from tests.fake_world import local_embedder, similarity_encoder
 
 QUESTION = "¿Qué es la fotosíntesis y cómo la hacen las plantas?"
 TOLD = "Con la fotosíntesis las plantas hacen azúcar de la luz que les llega."
@@ -19,7 +17,7 @@ FOREIGN = "El equipo que ganó la final de la liga es el que más puntos ha hech
 
 def similarity(question: str, text: str, language: str) -> float:
     async def measured() -> float:
-        vectors = SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products)
+        vectors = similarity_encoder()
         asked = await vectors.question(question, language)
         (told,) = await vectors.texts([text], language)
         return float(sum(map(mul, asked, told)))
@@ -37,7 +35,7 @@ def test_what_is_in_one_language_is_not_alike_for_that() -> None:
 
 async def test_nothing_is_taken_from_texts_in_the_models_own_language() -> None:
 
-    vectors = SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products)
+    vectors = similarity_encoder()
     embedder = await local_embedder()
     asked = await embedder.embed_query("What is it?")
     assert await vectors.question("What is it?", "en") == asked

@@ -14,7 +14,7 @@ from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.generated_text.events import GeneratedCitation, GeneratedText
 from app.domain.terms import names, numbers, words
-from tests.answer_fakes import context_of, in_order, passage, terms
+from tests.fake_world import context_of, in_order, passage, terms
 
 EYES = passage(
     "The barn owl hunts at night. Its eyes hold 2,500 rods, as Martin counted in Berlin. "

@@ -1,0 +1,417 @@
+"""A book in memory: stand-ins for the ports, and the use cases as bootstrap makes them."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import sqrt
+from typing import TypeAlias
+
+from app.adapters.index_terms import IndexTerms
+from app.adapters.sentences import split_sentences
+from app.adapters.vectors import inner_products
+from app.domain.answer import Usage
+from app.domain.answering.answerability import RefusalPolicy
+from app.domain.answering.extractive import ExtractiveAnswer, extract
+from app.domain.answering.question_analysis import QuestionAnalysis, analyse
+from app.domain.answering.relevance import Relevance
+from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.generated_text.events import (
+    GeneratedCitation,
+    GeneratedEnd,
+    GeneratedText,
+    GeneratorEvent,
+    TextDiscarded,
+)
+from app.domain.indexed_book import BookList, BookManifest, Damage
+from app.domain.languages import FUNCTION_WORDS
+from app.domain.links import page_key
+from app.domain.retrieval.query import (
+    Candidates,
+    ContextPassage,
+    ScoredId,
+    SearchFilter,
+    SearchQuery,
+    SparseVector,
+    Vector,
+)
+from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
+from app.services.answer_question import AnswerQuestion
+from app.services.answerability_scorer import AnswerabilityScorer
+from app.services.chapter_requests import ConsultChapters
+from app.services.consultation import ConsultBook
+from app.services.feature_reranker import FeatureReranker
+from app.services.lexical import LexicalEncoder
+from app.services.page_locator import PageLocator
+from app.services.ports import Embedder, GenerationRequest, Generator, Reranker, VectorIndex
+from app.services.retrieve import RetrievalResult, Retrieve
+from app.services.show_figures import ShowFigures
+from app.services.similarity import SimilarityEncoder
+from app.services.term_upper_bounds import TermUpperBounds
+from app.services.vocabulary import BookVocabulary
+from app.services.write_answer import WriteAnswer
+from tests.made_chunks import made_chunk, made_manifest, made_passage
+
+DIMENSION = 64
+passage = made_passage
+
+
+def make_chunk(text: str, *, file: str = "a.md", index: int = 0, book: str = "book") -> Chunk:
+    """Return a chunk that is one paragraph: the first characters of its file."""
+    passage = made_passage(
+        text,
+        f"p-{book}-{file}-{index}",
+        start=index * 1000,
+        url=f"https://example.org/{file}#p{index}",
+        heading_path=("Page",),
+    )
+    return made_chunk(
+        passage,
+        chunk_id=f"{book}-{file}-{index}",
+        book=BookId(book),
+        chunk_index=index,
+        file=file,
+        heading_path=(),
+    )
+
+
+def chunk(passages: Sequence[Passage], chunk_id: str = "c-1", language: str = "en") -> Chunk:
+    spans = ((passages[0].start, passages[-1].end),)
+    return made_chunk(*passages, chunk_id=chunk_id, chapter="Book", spans=spans, language=language)
+
+
+def context_of(*passages: Passage, score: float = 1.0) -> list[ContextPassage]:
+    return [
+        ContextPassage(
+            passage=one,
+            chunk=chunk([one]),
+            section=one.heading_path[-1],
+            score=score,
+            tokens=len(one.text.split()),
+        )
+        for one in passages
+    ]
+
+
+def in_order(*passages: Passage) -> list[Passage]:
+    """Give passages one place after another, as in a file; each keeps the length of its source."""
+    placed: list[Passage] = []
+    at = 0
+    for one in passages:
+        end = at + max(len(one.text), one.end - one.start)
+        placed.append(replace(one, start=at, end=end))
+        at = end + 2
+    return placed
+
+
+_STOP_WORDS = frozenset(["what", "is", "are", "a", "the", "and", "it"])
+
+
+def _words(text: str) -> list[int]:
+    words = (word.strip(".?!,") for word in text.lower().split())
+    return [zlib.crc32(word.encode()) for word in words if word not in _STOP_WORDS]
+
+
+def _terms(text: str) -> Counter[int]:
+    return Counter(_words(text))
+
+
+@dataclass
+class FakeEmbedder:
+    """Bag of hashed words, of length 1; raises `error` instead when it is set."""
+
+    space: str = "fake"
+    dimension: int = DIMENSION
+    error: Exception | None = None
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        return [_embed(text) for text in texts]
+
+    async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
+        yield [_embed(text) for text in texts]
+
+    async def embed_query(self, text: str) -> Vector:
+        if self.error is not None:
+            raise self.error
+        return _embed(text)
+
+
+def _embed(text: str) -> Vector:
+    vector = array("f", bytes(4 * DIMENSION))
+    for term, count in _terms(text).items():
+        vector[term % DIMENSION] += count
+    norm = sqrt(sum(value * value for value in vector)) or 1.0
+    return array("f", (value / norm for value in vector))
+
+
+@dataclass
+class FakeTerms:
+    """Words as they are; remembers which languages were asked for."""
+
+    languages: list[str] = field(default_factory=list)
+
+    def of_document(self, text: str, language: str) -> list[int]:
+        return _words(text)
+
+    def of_query(self, text: str, language: str) -> list[int]:
+        self.languages.append(language)
+        return _words(text)
+
+    @property
+    def lexical(self) -> LexicalEncoder:
+        return LexicalEncoder(self.of_document, self.of_query)
+
+
+@dataclass
+class FakeIndex:
+    """Every chunk scored by both dot products."""
+
+    stored: Sequence[Chunk]
+    manifests: Sequence[BookManifest] = field(default_factory=lambda: [made_manifest()])
+
+    async def books(self) -> BookList:
+        return BookList(self.manifests)
+
+    async def damaged(self) -> Mapping[BookId, Damage]:
+        return {}
+
+    async def search(
+        self,
+        dense: Vector | None,
+        sparse: SparseVector | None,
+        limit: int,
+        filter: SearchFilter,
+    ) -> Candidates:
+        chunks = [one for one in self.stored if _leaves(filter, one)]
+        by_dense = [] if dense is None else [(_dot(dense, chunk), chunk) for chunk in chunks]
+        by_sparse = [] if sparse is None else [(_overlap(sparse, chunk), chunk) for chunk in chunks]
+        return Candidates(_top(by_dense, limit), _top([x for x in by_sparse if x[0] > 0], limit))
+
+    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
+        chunks = [one for one in self.stored if not books or one.book in books]
+        return [
+            max((_overlap(SparseVector((term,), (1.0,)), one) for one in chunks), default=0.0)
+            for term in terms
+        ]
+
+    async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+        by_id = {(one.book, one.chunk_id): one for one in self.stored}
+        every = ((book, chunk_id) for book, ids in wanted.items() for chunk_id in ids)
+        return [by_id[one] for one in every if one in by_id]
+
+    async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
+        return {one.chunk_id: one.paragraph_ids for one in self.stored if one.book == book}
+
+    async def matching(self, filter: SearchFilter) -> list[Chunk]:
+        found = (one for one in self.stored if _leaves(filter, one))
+        return sorted(found, key=lambda one: (one.book, one.chunk_id))
+
+
+def _leaves(filter: SearchFilter, chunk: Chunk) -> bool:
+    return (
+        (not filter.books or chunk.book in filter.books)
+        and (not filter.files or chunk.file in filter.files)
+        and (not filter.pages or page_key(chunk.deep_link_url) in filter.pages)
+        and (not filter.kinds or any(one.kind in filter.kinds for one in chunk.passages))
+        and (
+            not filter.paragraph_ids
+            or not set(filter.paragraph_ids).isdisjoint(chunk.paragraph_ids)
+        )
+    )
+
+
+def _dot(vector: Vector, chunk: Chunk) -> float:
+    return sum(a * b for a, b in zip(vector, _embed(chunk.text_content), strict=True))
+
+
+def _overlap(query: SparseVector, chunk: Chunk) -> float:
+    terms = _terms(chunk.text_content)
+    weights = zip(query.indices, query.values, strict=True)
+    return sum(weight * terms[term] for term, weight in weights)
+
+
+def _top(scored: list[tuple[float, Chunk]], limit: int) -> tuple[ScoredId, ...]:
+    best = sorted(scored, key=lambda pair: (-pair[0], pair[1].chunk_id))[:limit]
+    return tuple(ScoredId(chunk.book, chunk.chunk_id, score) for score, chunk in best)
+
+
+@dataclass
+class FakeReranker:
+    """Prefers texts that hold `word`; raises `error` or never answers when told so."""
+
+    word: str = ""
+    error: Exception | None = None
+    hangs: bool = False
+    calibrated: bool = False
+    reads_paragraphs: bool = False
+
+    def reads(self, asked_in: str, language: str) -> bool:
+        return asked_in == language
+
+    async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
+        if self.error is not None:
+            raise self.error
+        if self.hangs:
+            await asyncio.Event().wait()
+        scores = [(position, float(self.word in text)) for position, text in enumerate(texts)]
+        return sorted(scores, key=lambda pair: -pair[1])
+
+
+Step: TypeAlias = str | tuple[int, int, tuple[str, ...]] | TextDiscarded | Exception
+
+
+@dataclass
+class FakeGenerator:
+    """Writes the given text pieces and citations; an exception among them is raised there."""
+
+    steps: Sequence[Step]
+    ends: bool = True
+    finish_reason: str = "COMPLETE"
+    truncated: bool = False
+    closed: bool = False
+    questions: list[str] = field(default_factory=list)
+    contexts: list[Sequence[ContextPassage]] = field(default_factory=list)
+
+    @property
+    def model(self) -> str:
+        return "fake-model"
+
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
+        self.questions.append(request.question)
+        self.contexts.append(request.context)
+        said = "".join(one for one in self.steps if isinstance(one, str))
+        written = 0
+        try:
+            for step in self.steps:
+                if isinstance(step, Exception):
+                    raise step
+                if isinstance(step, str):
+                    written += len(step)
+                    yield GeneratedText(step)
+                elif isinstance(step, TextDiscarded):
+                    said = said[written:]
+                    yield step
+                else:
+                    start, end, paragraph_ids = step
+                    yield GeneratedCitation(start, said[start:end], paragraph_ids)
+            if self.ends:
+                yield GeneratedEnd(Usage(10, 5), self.finish_reason, truncated=self.truncated)
+        finally:
+            self.closed = True
+
+
+@dataclass(frozen=True)
+class SpyRetriever(Retrieve):
+    """Searches for real, in memory, and remembers what it was asked."""
+
+    asked: list[SearchQuery] = field(default_factory=list)
+
+    async def find(self, asked: AnalysedQuery) -> RetrievalResult:
+        self.asked.append(asked.query)
+        return await super().find(asked)
+
+
+async def local_embedder() -> Embedder:
+    return FakeEmbedder()
+
+
+def similarity_encoder() -> SimilarityEncoder:
+    return SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products)
+
+
+def count_words(text: str) -> int:
+    return len(text.split())
+
+
+def retrieving(
+    index: VectorIndex,
+    embedder: Embedder | None = None,
+    terms: FakeTerms | IndexTerms | None = None,
+    reranker: Reranker | None = None,
+    *,
+    feature_reranker: bool = False,
+) -> SpyRetriever:
+    """The use case as bootstrap makes it, over these parts."""
+    terms = terms or FakeTerms()
+    lexical = LexicalEncoder(terms.of_document, terms.of_query)
+    similarity = similarity_encoder()
+    return SpyRetriever(
+        AnalyseQuestion(embedder or FakeEmbedder(), lexical, TermUpperBounds(index), similarity),
+        index,
+        reranker,
+        count_words,
+        FeatureReranker(lexical.ordered_terms, similarity) if feature_reranker else None,
+    )
+
+
+@dataclass
+class World:
+    """An index in memory that holds these chunks, or one with these passages, or none."""
+
+    passages: tuple[Passage, ...] = ()
+    error: Exception | None = None
+    """What embedding a question raises."""
+    chunks: Sequence[Chunk] = ()
+
+    def __post_init__(self) -> None:
+        made = [chunk(in_order(*self.passages))] if self.passages else []
+        self.index = FakeIndex(self.chunks or made)
+        self.retriever = retrieving(self.index, FakeEmbedder(error=self.error))
+
+    def answering(
+        self,
+        generator: Generator | None = None,
+        *,
+        refusal_threshold: float = 0.4,
+        answer_threshold: float = 0.0,
+    ) -> AnswerQuestion:
+        """The use case as bootstrap makes it."""
+        lexical, bounds = self.retriever.analysis.lexical, self.retriever.analysis.bounds
+        vectors = similarity_encoder()
+        reranker = FeatureReranker(lexical.ordered_terms, vectors)
+        vocabulary = BookVocabulary(self.index, lexical, bounds, count_words)
+        scorer = AnswerabilityScorer(vectors, reranker.terms_of, vocabulary.is_common)
+        consult = ConsultBook(
+            retrieve=self.retriever,
+            places=PageLocator(self.index),
+            scorer=scorer,
+            refusal_policy=RefusalPolicy(refusal_threshold, answer_threshold),
+            vocabulary=vocabulary,
+        )
+        answering = AnswerQuestion(
+            consult=consult,
+            chapters=ConsultChapters(self.index, consult, split_sentences, count_words),
+            write=WriteAnswer(split_sentences, scorer.similarity),
+            figures=ShowFigures(self.index),
+            count_tokens=count_words,
+        )
+        return answering.written_by(generator) if generator else answering
+
+
+_TERMS = IndexTerms()
+
+
+def terms(text: str) -> frozenset[int]:
+    """The terms of an English text, as the real index has them."""
+    return frozenset(_TERMS.of_query(text, "en"))
+
+
+def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
+    """An English question, analysed with these upper bounds of its terms."""
+    return analyse(question, "en", terms, bounds)
+
+
+def extracted(
+    question: str, *passages: Passage, readings: Sequence[float] = ()
+) -> ExtractiveAnswer:
+    """The extractive answer with equal term weights; `readings` of the paragraphs, else 0."""
+    context = context_of(*in_order(*passages))
+    bounds = dict.fromkeys(terms(question), 1.0)
+    analysis = analysed(question, bounds)
+    given = dict(enumerate(readings))
+    return extract(Relevance(analysis.features, context, split_sentences, readings=given))
