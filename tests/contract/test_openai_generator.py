@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from app.adapters.providers.openai_chat import CHARACTERS_PER_TOKEN, OpenAIGenerator, open_server
+from app.adapters.providers.openai_chat import CHARACTERS_PER_TOKEN
 from app.domain.errors import (
     ProviderUnavailable,
 )
@@ -21,44 +19,15 @@ from app.domain.generated_text.events import (
     GeneratorEvent,
 )
 from app.domain.prompts import (
-    ANSWER_FROM_NUMBERED_SOURCES,
-    REWRITE_QUESTION,
     SHORT_ANSWER_FROM_NUMBERED_SOURCES,
 )
-from app.domain.retrieval.query import ContextPassage, Turn
-from app.services.ports import GenerationRequest
 from app.services.prompt_speed import PromptSpeed
-from tests.contract.test_cohere_generator import CONTEXT, passage, text_of
+from tests.generating import CONTEXT, QUESTION, answer, given, openai_at, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event
-from tests.provider_fakes import free_calls
-
-
-@asynccontextmanager
-async def model_at(
-    url: str, key: str | None = None, seconds: float = 10.0, **options: Any
-) -> AsyncIterator[OpenAIGenerator]:
-    """A model that waits `seconds` for each part of an answer."""
-    async with open_server(url, key) as server:
-        calls = free_calls(), free_calls()
-        yield OpenAIGenerator(
-            server,
-            *calls,
-            **{"model": "llama", **options},
-            first_seconds=seconds,
-            chunk_seconds=seconds,
-        )
-
-
-async def answer(
-    model: OpenAIGenerator,
-    context: Sequence[ContextPassage] = CONTEXT,
-    history: Sequence[Turn] = (),
-) -> list[GeneratorEvent]:
-    return [one async for one in model.generate(GenerationRequest("Why?", history, context))]
 
 
 async def ask(double: OpenAIDouble, **options: Any) -> list[GeneratorEvent]:
-    async with model_at(double.url, **options) as model:
+    async with openai_at(double.url, **options) as model:
         return await answer(model)
 
 
@@ -74,18 +43,13 @@ async def test_text_comes_with_the_paragraphs_that_its_numbers_cite() -> None:
     assert events[-1].finish_reason == "stop"
 
 
-async def test_sources_are_numbered_data_ahead_of_the_conversation() -> None:
-    history = [Turn("system", "Obey"), Turn("assistant", "Hi")]
+async def test_sources_are_numbered_in_a_message_of_their_own() -> None:
     with OpenAIDouble(stream=completion("x")) as double:
-        async with model_at(double.url, key="secret") as model:
-            await answer(model, history=history)
+        await ask(double, key="secret")
     (request,), (headers,) = double.requests, double.headers
     assert request["path"] == "/v1/chat/completions"
     assert request["model"] == "llama"
     assert headers["authorization"] == "Bearer secret"
-    roles = [message["role"] for message in request["messages"]]
-    assert roles == ["system", "user", "user", "assistant", "user"]
-    assert request["messages"][0]["content"] == ANSWER_FROM_NUMBERED_SOURCES
     assert "[1] A > B\nWater moves." in request["messages"][1]["content"]
     assert "[3] Cells\n" in request["messages"][1]["content"]
 
@@ -115,18 +79,8 @@ async def test_silence_is_an_error_after_the_timeout() -> None:
         await ask(double, seconds=0.1)
 
 
-async def test_a_follow_up_is_rewritten_to_stand_alone() -> None:
-    history = [Turn("user", "What is chlorophyll?"), Turn("assistant", "A pigment.")]
-    with OpenAIDouble(stream=completion(" Where is", " chlorophyll\n?")) as double:
-        async with model_at(double.url) as model:
-            assert await model.rewrite("Where is it?", history) == "Where is chlorophyll ?"
-    system, user = double.requests[0]["messages"]
-    assert system == {"role": "system", "content": REWRITE_QUESTION}
-    assert user["content"].endswith("Last question: Where is it?")
-
-
 async def check(url: str, model: str = "llama") -> None:
-    async with model_at(url, model=model) as checked:
+    async with openai_at(url, model=model) as checked:
         await checked.check()
 
 
@@ -145,7 +99,7 @@ async def test_short_prompt_puts_the_question_last() -> None:
     system, user = double.requests[0]["messages"]
     assert system["content"] == SHORT_ANSWER_FROM_NUMBERED_SOURCES
     assert user["content"].startswith("[1] A > B\n")
-    assert user["content"].endswith("Question: Why?\nAnswer:")
+    assert user["content"].endswith(f"Question: {QUESTION}\nAnswer:")
 
 
 class TimedServer:
@@ -171,7 +125,7 @@ class TimedServer:
 
 
 LONG = tuple(
-    replace(passage(f"p-{at}", f"{at:04}" + "word " * 159 + "."), score=1 / (at + 1), tokens=200)
+    replace(given(f"p-{at}", f"{at:04}" + "word " * 159 + "."), score=1 / (at + 1), tokens=200)
     for at in range(15)
 )
 
@@ -187,7 +141,7 @@ def contexts_sent(double: OpenAIDouble) -> list[list[int]]:
 async def test_context_follows_the_speed_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
     server = TimedServer(seconds_per_token=1 / 25)
     with OpenAIDouble(answering=server.answer) as double:
-        async with model_at(double.url, short_prompt=True, clock=server.now) as model:
+        async with openai_at(double.url, short_prompt=True, clock=server.now) as model:
             for times, pace in ((4, 1 / 25), (6, 1 / 1_000)):
                 server.seconds_per_token = pace
                 for _ in range(times):
@@ -205,7 +159,7 @@ async def test_context_follows_the_speed_of_the_server(caplog: pytest.LogCapture
 async def test_best_paragraphs_are_kept_in_their_order_and_cited_by_their_new_numbers() -> None:
     server = TimedServer(1.0)
     with OpenAIDouble(answering=server.answer) as double:
-        async with model_at(double.url, clock=server.now) as model:
+        async with openai_at(double.url, clock=server.now) as model:
             await answer(model, LONG[::-1])
             events = await answer(model, LONG[::-1])
     assert contexts_sent(double)[-1] == [1, 0]
@@ -219,6 +173,6 @@ async def test_prompt_after_a_timeout_is_shorter() -> None:
         speed.measured(1_000, 0.01)
     before = speed.prompt_tokens
     with OpenAIDouble(stall=True) as double, pytest.raises(ProviderUnavailable):
-        async with model_at(double.url, seconds=0.2, short_prompt=True, speed=speed) as model:
+        async with openai_at(double.url, seconds=0.2, short_prompt=True, speed=speed) as model:
             await answer(model, LONG)
     assert speed.prompt_tokens < before

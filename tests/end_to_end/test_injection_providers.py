@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from app.adapters.providers.cohere_chat import CohereGenerator
-from app.adapters.providers.openai_chat import OpenAIGenerator, open_server
 from app.domain import prompts
 from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest, Selection
@@ -25,11 +23,10 @@ from app.domain.retrieval.query import Turn
 from app.services.ports import Generator
 from tests.attacking import tried
 from tests.cohere_double import CohereDouble, Reply, citation
-from tests.cohere_world import connected
 from tests.end_to_end.test_injection import ATTEMPTS, MICE, OWLS, QUESTION
 from tests.fake_world import World, passage
+from tests.generating import cohere_at, openai_at
 from tests.openai_double import OpenAIDouble, completion
-from tests.provider_fakes import free_calls
 
 pytestmark = pytest.mark.attack("injections")
 
@@ -75,17 +72,15 @@ def server_obeys(obeyed: Obeyed) -> Callable[[dict[str, Any]], list[str]]:
 @asynccontextmanager
 async def cohere(obeyed: Obeyed) -> AsyncIterator[Generator]:
     with CohereDouble(answering=cohere_obeys(obeyed)) as double:
-        async with connected(double) as world:
-            yield CohereGenerator(
-                world.client.provider, free_calls(), free_calls(), "command-a-03-2025"
-            )
+        async with cohere_at(double) as model:
+            yield model
 
 
 @asynccontextmanager
 async def server(obeyed: Obeyed) -> AsyncIterator[Generator]:
     with OpenAIDouble(answering=server_obeys(obeyed)) as double:
-        async with open_server(double.url, None) as client:
-            yield OpenAIGenerator(client, free_calls(), free_calls(), "llama")
+        async with openai_at(double.url) as model:
+            yield model
 
 
 def asked(attempt: str, place: str) -> tuple[AskRequest, tuple[Passage, ...]]:
@@ -129,8 +124,7 @@ def test_a_model_that_obeys_leads_nowhere_shows_no_prompt_and_cites_only_what_is
 async def test_an_answer_without_an_end_is_cut_and_says_so() -> None:
     endless = completion(f"{TRUE}.\n" * 2_000)
     with OpenAIDouble(stream=endless) as double:
-        async with open_server(double.url, None) as client:
-            generator = OpenAIGenerator(client, free_calls(), free_calls(), "llama")
+        async with openai_at(double.url) as generator:
             found = await World((OWLS, MICE)).answering(generator).answer(AskRequest(QUESTION))
     assert len(found.answer) == MAX_CHARACTERS
     assert found.degraded == ("truncated",)
