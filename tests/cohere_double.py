@@ -48,10 +48,9 @@ _DEFAULT_DIMENSION = {"3": 1024, "4": 1536, "5": 2048}
 class Fault:
     """What goes wrong with one request; by default a plain status 500."""
 
-    kind: Literal["status", "drop", "stall", "body", "drop_mid", "failed"] = "status"
+    kind: Literal["status", "drop", "stall", "body"] = "status"
     """status: an error answer. drop: the connection closes unanswered. stall: no answer until
-    `release`. body: 200 with `body`. In a chat stream, after its first piece of text: drop_mid:
-    the connection breaks. failed: message-end says ERROR."""
+    `release`. body: 200 with `body`."""
     status: int = 500
     retry_after: str | None = None
     message: str = "internal error"
@@ -81,10 +80,8 @@ class CohereDouble:
     billed: Counter[str] = field(default_factory=Counter)
     """How often each text was embedded and billed."""
     billed_tokens: int = 0
-    replies: deque[str] = field(default_factory=deque)
-    """What chat answers next, in place of what it finds in the documents."""
     answering: Callable[[Json], Reply] | None = None
-    """Makes chat's answer to a request's body, in place of `replies` and the documents."""
+    """Makes chat's answer to a request's body, in place of what it finds in the documents."""
     random_faults: Callable[[Recorded], Fault | None] = lambda request: None
 
     def __post_init__(self) -> None:
@@ -215,9 +212,9 @@ class _Handler(Handler):
         elif request.endpoint == "rerank":
             self._json(200, _rerank(self.double, request))
         else:
-            self._chat(request, fault)
+            self._chat(request)
 
-    def _chat(self, request: Recorded, fault: Fault | None) -> None:
+    def _chat(self, request: Recorded) -> None:
         _check_chat(request.body)
         reply = _reply(self.double, request.body)
         self.send_response(200)
@@ -225,10 +222,7 @@ class _Handler(Handler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
-            for event in _stream(self.double, request.body, reply, fault):
-                if event is None:
-                    self._drop()
-                    return
+            for event in _stream(self.double, request.body, reply):
                 self._chunk(event)
             self._chunk("")
         except OSError:
@@ -348,8 +342,6 @@ def _reply(double: CohereDouble, body: Json) -> Reply:
     """The best sentences of up to two documents, each cited but for its full stop."""
     if double.answering:
         return double.answering(body)
-    if double.replies:
-        return Reply(double.replies.popleft())
     documents = body.get("documents") or []
     if not documents:
         return Reply(stand_alone(body["messages"][-1]["content"]))
@@ -407,11 +399,8 @@ def _usage(double: CohereDouble, body: Json, reply: Reply) -> Json:
     return {"billed_units": counts, "tokens": counts}
 
 
-def _stream(
-    double: CohereDouble, body: Json, reply: Reply, fault: Fault | None
-) -> Iterator[str | None]:
-    """Server-sent events; None where the connection breaks."""
-    kind = fault.kind if fault else None
+def _stream(double: CohereDouble, body: Json, reply: Reply) -> Iterator[str]:
+    """Server-sent events."""
     yield _event({"type": "message-start", "id": "double", "delta": {"message": _assistant()}})
     content: Json = {"type": "text", "text": ""}
     yield _event({"type": "content-start", "index": 0, "delta": {"message": {"content": content}}})
@@ -419,12 +408,7 @@ def _stream(
     if double.citation_order == "before":
         yield from _citation_events(citations)
     sent = 0
-    for number, piece in enumerate(_pieces(reply.text, double.pieces)):
-        if number == 1 and kind == "drop_mid":
-            yield None
-            return
-        if number == 1 and kind == "failed":
-            break
+    for piece in _pieces(reply.text, double.pieces):
         delta = {"message": {"content": {"text": piece}}}
         yield _event({"type": "content-delta", "index": 0, "delta": delta})
         sent += len(piece)
@@ -432,12 +416,10 @@ def _stream(
             ready = [item for item in citations if item[1]["end"] <= sent]
             yield from _citation_events(ready)
             citations = citations[len(ready) :]
-    if double.citation_order == "after" and kind != "failed":
+    if double.citation_order == "after":
         yield from _citation_events(citations)
     yield _event({"type": "content-end", "index": 0})
     end: Json = {"finish_reason": "COMPLETE", "usage": _usage(double, body, reply)}
-    if kind == "failed":
-        end = {"finish_reason": "ERROR", "error": "out of memory at node 7", "usage": {}}
     yield _event({"type": "message-end", "id": "double", "delta": end})
 
 

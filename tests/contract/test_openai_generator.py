@@ -10,17 +10,9 @@ from typing import Any
 import pytest
 
 from app.adapters.providers.openai_chat import CHARACTERS_PER_TOKEN
-from app.domain.errors import (
-    ProviderUnavailable,
-)
-from app.domain.generated_text.events import (
-    GeneratedEnd,
-    GeneratedText,
-    GeneratorEvent,
-)
-from app.domain.prompts import (
-    SHORT_ANSWER_FROM_NUMBERED_SOURCES,
-)
+from app.domain.errors import ProviderUnavailable
+from app.domain.generated_text.events import GeneratedText, GeneratorEvent
+from app.domain.prompts import SHORT_ANSWER_FROM_NUMBERED_SOURCES
 from app.services.prompt_speed import PromptSpeed
 from tests.generating import CONTEXT, QUESTION, answer, given, openai_at, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event
@@ -38,9 +30,6 @@ async def test_text_comes_with_the_paragraphs_that_its_numbers_cite() -> None:
     assert text_of(events) == "Chlorophyll captures light [1]. Plants store it [2][1]."
     numbered = {one.numbered for one in events if isinstance(one, GeneratedText)}
     assert numbered == {tuple(one.passage.paragraph_id for one in CONTEXT)}
-    assert isinstance(events[-1], GeneratedEnd)
-    assert (events[-1].usage.input_tokens, events[-1].usage.output_tokens) == (12, 5)
-    assert events[-1].finish_reason == "stop"
 
 
 async def test_sources_are_numbered_in_a_message_of_their_own() -> None:

@@ -23,52 +23,13 @@ from app.domain.cost import Units
 from app.domain.errors import ProviderError
 from app.services.recording import recording
 from tests.cohere_world import count_words
+from tests.generating import Cohere, OpenAI
 from tests.openai_double import OpenAIDouble
 from tests.owl_server import QUESTION
 from tests.provider_fakes import free_calls, opening_after
 from tests.serving import offline_settings, serving
 
 CLAIM = "The feathers of an owl end in a soft fringe that breaks up the air."
-
-
-class OpenAI:
-    """A stream of OpenAI's protocol; `usage` and `raw` texts are JSON as they are sent."""
-
-    truncated = "length"
-
-    def text(self, text: str, **other: object) -> str:
-        return self.raw(json.dumps({"choices": [{"delta": {"content": text, **other}}]}))
-
-    def end(self, reason: str = "stop", usage: str = "1") -> str:
-        choices = json.dumps([{"delta": {}, "finish_reason": reason}])
-        counts = f'{{"prompt_tokens": {usage}, "completion_tokens": 2}}'
-        return self.raw(f'{{"choices": {choices}, "usage": {counts}}}') + "data: [DONE]\n\n"
-
-    def error(self) -> str:
-        return self.raw('{"error": {"message": "node \\ud800 7"}}')
-
-    def raw(self, event: str) -> str:
-        return f"data: {event}\n\n"
-
-
-class Cohere(OpenAI):
-    """A stream of Cohere's protocol."""
-
-    truncated = "MAX_TOKENS"
-
-    def text(self, text: str, **other: object) -> str:
-        content = {"text": text, **other}
-        delta = {"message": {"content": content}}
-        return self.raw(json.dumps({"type": "content-delta", "index": 0, "delta": delta}))
-
-    def end(self, reason: str = "COMPLETE", usage: str = "1") -> str:
-        units = f'{{"billed_units": {{"input_tokens": {usage}, "output_tokens": 2}}}}'
-        delta = f'{{"finish_reason": "{reason}", "usage": {units}}}'
-        return self.raw(f'{{"type": "message-end", "delta": {delta}}}')
-
-    def error(self) -> str:
-        delta = '{"finish_reason": "ERROR", "error": "node \\ud800 7"}'
-        return self.raw(f'{{"type": "message-end", "delta": {delta}}}')
 
 
 @pytest.fixture(scope="module")

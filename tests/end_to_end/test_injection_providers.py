@@ -72,7 +72,7 @@ def server_obeys(obeyed: Obeyed) -> Callable[[dict[str, Any]], list[str]]:
 @asynccontextmanager
 async def cohere(obeyed: Obeyed) -> AsyncIterator[Generator]:
     with CohereDouble(answering=cohere_obeys(obeyed)) as double:
-        async with cohere_at(double) as model:
+        async with cohere_at(double.url) as model:
             yield model
 
 
