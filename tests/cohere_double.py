@@ -23,7 +23,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
 from app.domain.prompts import NO_ANSWER
@@ -101,14 +100,9 @@ class CohereDouble:
         self.url = self._server.url
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release.set()
-        self._serving.__exit__(kind, error, trace)
+        self._serving.__exit__(None, None, None)
 
     def fail(self, *faults: Fault, endpoint: str) -> None:
         """Queue faults: each befalls one request to the endpoint, in order."""

@@ -11,7 +11,6 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from app.domain.prompts import NO_ANSWER, REWRITE_QUESTION
@@ -82,14 +81,9 @@ class OpenAIDouble:
         self.url = f"{self._serving.__enter__().url}/v1"
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.left.set()
-        self._serving.__exit__(kind, error, trace)
+        self._serving.__exit__(None, None, None)
 
 
 class _Handler(Handler):

@@ -40,16 +40,19 @@ def test_sentences_end_where_a_reader_of_the_language_ends_them(
     assert [joined[start:end] for start, end in split_sentences(joined, language)] == sentences
 
 
-@pytest.mark.parametrize("formula", ["$x. Y$", "$$x. Y$$", "$x_1. Y = 3$"])
-def test_no_sentence_ends_inside_a_formula(formula: str) -> None:
-    sentences = [f"Look at the formula {formula} here.", "Then go on to the next."]
-    text = " ".join(sentences)
-    found = sentence_segments(text, "en", tools())
-    assert [text[one.start : one.end] for one in found] == sentences
-
-
-def test_amounts_of_money_are_no_formula() -> None:
-    sentences = ["The first of the owls costs $5.", "The second one costs $7 or so."]
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        *(
+            [f"Look at the formula {formula} here.", "Then go on to the next."]
+            for formula in ("$x. Y$", "$$x. Y$$", "$x_1. Y = 3$")
+        ),
+        ["The first of the owls costs $5.", "The second one costs $7 or so."],
+    ],
+)
+def test_no_sentence_ends_inside_a_formula_and_amounts_of_money_are_none(
+    sentences: list[str],
+) -> None:
     text = " ".join(sentences)
     found = sentence_segments(text, "en", tools())
     assert [text[one.start : one.end] for one in found] == sentences
