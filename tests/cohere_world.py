@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from typing import Any
 
-from app.adapters.providers.cohere_client import CohereClient, open_client
-from app.adapters.providers.cohere_embedder import ATTEMPT_SECONDS, QUESTION_SECONDS, CohereEmbedder
+from app.adapters.providers.cohere_client import CohereClient
+from app.adapters.providers.cohere_embedder import CohereEmbedder
+from app.adapters.providers.cohere_reranker import CohereReranker
 from app.domain.cost import RateLimits
 from app.services.rate_limiter import RateLimiter
-from tests.cohere_double import CohereDouble
+from tests.made_chunks import count_words
 from tests.provider_fakes import free_calls
-
-
-def count_words(text: str) -> int:
-    """A token counter that a test can predict."""
-    return len(text.split())
 
 
 class InstantClock:
@@ -40,34 +34,13 @@ def unlimited() -> RateLimiter:
     return RateLimiter(RateLimits(), clock=clock.now, sleep=clock.sleep)
 
 
-@dataclass
-class World:
-    client: CohereClient
-
-    def embedder(
-        self,
-        limiter: RateLimiter | None = None,
-        *,
-        model: str = "embed-v4.0",
-        dimension: int = 256,
-        question_seconds: float = QUESTION_SECONDS,
-        attempt_seconds: float = ATTEMPT_SECONDS,
-        batch_tokens: int = 48_000,
-        count_tokens: Callable[[str], int] = count_words,
-    ) -> CohereEmbedder:
-        return CohereEmbedder(
-            self.client,
-            free_calls(limiter=limiter or unlimited()),
-            count_tokens,
-            model=model,
-            dimension=dimension,
-            question_seconds=question_seconds,
-            attempt_seconds=attempt_seconds,
-            batch_tokens=batch_tokens,
-        )
+def cohere_embedder(
+    client: CohereClient, limiter: RateLimiter | None = None, **options: Any
+) -> CohereEmbedder:
+    calls = free_calls(limiter=limiter or unlimited())
+    given = {"count_tokens": count_words, "model": "embed-v4.0", "dimension": 256, **options}
+    return CohereEmbedder(client, calls, **given)
 
 
-@asynccontextmanager
-async def connected(double: CohereDouble) -> AsyncIterator[World]:
-    async with open_client(double.key, double.url) as client:
-        yield World(client)
+def cohere_reranker(client: CohereClient, model: str = "rerank-v3.5") -> CohereReranker:
+    return CohereReranker(client, free_calls(), count_words, model)

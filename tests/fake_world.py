@@ -55,7 +55,7 @@ from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 from app.services.write_answer import WriteAnswer
-from tests.made_chunks import made_chunk, made_manifest, made_passage
+from tests.made_chunks import count_words, made_chunk, made_manifest, made_passage
 
 DIMENSION = 64
 passage = made_passage
@@ -322,10 +322,6 @@ async def local_embedder() -> Embedder:
 
 def similarity_encoder() -> SimilarityEncoder:
     return SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products)
-
-
-def count_words(text: str) -> int:
-    return len(text.split())
 
 
 def retrieving(

@@ -10,7 +10,7 @@ import pytest
 from app.adapters.providers.cohere_client import COHERE, open_client
 from app.adapters.providers.http import Provider, retry_after
 from app.domain.errors import ConfigError, ProviderUnavailable
-from tests.cohere_world import World
+from tests.cohere_world import cohere_embedder
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_an_address_where_nothing_answers_is_one_clear_error(
 ) -> None:
     async def run() -> None:
         async with open_client("secret-key", url) as client:
-            await World(client).embedder().embed_query("question")
+            await cohere_embedder(client).embed_query("question")
 
     with pytest.raises(error, match="RAG_COHERE_BASE_URL") as caught:
         asyncio.run(run())

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from app.adapters.providers.cohere_client import CohereClient, open_client
 from app.adapters.providers.cohere_embedder import EMBED_LIMITS
 from app.domain.cost import RateLimits
 from app.domain.errors import (
@@ -17,7 +18,8 @@ from app.domain.errors import (
 )
 from app.services.rate_limiter import RateLimiter
 from tests.cohere_double import CohereDouble, Fault, embedding
-from tests.cohere_world import World, connected, count_words
+from tests.cohere_world import cohere_embedder
+from tests.made_chunks import count_words
 
 
 @pytest.fixture
@@ -27,8 +29,8 @@ def double() -> Iterator[CohereDouble]:
 
 
 @pytest.fixture
-async def world(double: CohereDouble) -> AsyncIterator[World]:
-    async with connected(double) as opened:
+async def cohere(double: CohereDouble) -> AsyncIterator[CohereClient]:
+    async with open_client(double.key, double.url) as opened:
         yield opened
 
 
@@ -36,11 +38,13 @@ def texts(count: int, words: int = 3) -> list[str]:
     return [f"text{number} " + "word " * (words - 1) for number in range(count)]
 
 
-async def test_every_text_gets_its_own_vector_in_order(world: World, double: CohereDouble) -> None:
+async def test_every_text_gets_its_own_vector_in_order(
+    cohere: CohereClient, double: CohereDouble
+) -> None:
     """In three batches."""
 
     given = texts(200)
-    vectors = await world.embedder().embed_documents(given)
+    vectors = await cohere_embedder(cohere).embed_documents(given)
     assert len(vectors) == 200
     for text, vector in zip(given, vectors, strict=True):
         assert vector.tolist() == pytest.approx(embedding(text, 256), abs=1e-6)
@@ -48,9 +52,9 @@ async def test_every_text_gets_its_own_vector_in_order(world: World, double: Coh
 
 
 async def test_questions_and_documents_are_embedded_as_what_they_are(
-    world: World, double: CohereDouble
+    cohere: CohereClient, double: CohereDouble
 ) -> None:
-    embedder = world.embedder()
+    embedder = cohere_embedder(cohere)
     await embedder.embed_documents(["a"])
     await embedder.embed_query("b")
     bodies = [request.body for request in double.to("embed")]
@@ -70,9 +74,9 @@ async def test_questions_and_documents_are_embedded_as_what_they_are(
     ],
 )
 async def test_each_model_is_sent_the_parameters_that_it_knows(
-    world: World, double: CohereDouble, model: str, dimension: int, sent: int | None
+    cohere: CohereClient, double: CohereDouble, model: str, dimension: int, sent: int | None
 ) -> None:
-    embedder = world.embedder(model=model, dimension=dimension)
+    embedder = cohere_embedder(cohere, model=model, dimension=dimension)
     assert embedder.limits.tokens_per_text == (128_000 if sent else 512)
     await embedder.embed_documents(["a"])
     (request,) = double.to("embed")
@@ -80,8 +84,8 @@ async def test_each_model_is_sent_the_parameters_that_it_knows(
     assert request.body["truncate"] == "END"
 
 
-async def test_batches_keep_the_token_budget(world: World, double: CohereDouble) -> None:
-    await world.embedder(batch_tokens=100).embed_documents(texts(50, words=30))
+async def test_batches_keep_the_token_budget(cohere: CohereClient, double: CohereDouble) -> None:
+    await cohere_embedder(cohere, batch_tokens=100).embed_documents(texts(50, words=30))
     assert sorted(len(request.body["texts"]) for request in double.to("embed")) == [2] + [3] * 16
     assert sum(double.billed.values()) == 50
 
@@ -98,33 +102,33 @@ async def test_batches_keep_the_token_budget(world: World, double: CohereDouble)
     ids=str,
 )
 async def test_a_fault_that_may_pass_is_waited_out(
-    world: World, double: CohereDouble, fault: Fault
+    cohere: CohereClient, double: CohereDouble, fault: Fault
 ) -> None:
     """The batch is sent again, and billed once."""
     double.fail(fault, fault, endpoint="embed")
 
-    assert len(await world.embedder().embed_documents(["one text"])) == 1
+    assert len(await cohere_embedder(cohere).embed_documents(["one text"])) == 1
     assert len(double.to("embed")) == 3
     assert double.billed == {"one text": 1}
 
 
-async def test_no_answer_in_time_is_tried_again(world: World, double: CohereDouble) -> None:
+async def test_no_answer_in_time_is_tried_again(cohere: CohereClient, double: CohereDouble) -> None:
     double.fail(Fault(kind="stall"), endpoint="embed")
 
-    embedder = world.embedder(attempt_seconds=0.2)
+    embedder = cohere_embedder(cohere, attempt_seconds=0.2)
     assert len(await embedder.embed_documents(["one text"])) == 1
     assert len(double.to("embed")) == 2
 
 
 async def test_a_question_does_not_wait_for_a_busy_provider(
-    world: World, double: CohereDouble
+    cohere: CohereClient, double: CohereDouble
 ) -> None:
     """A reader waits: no long Retry-After, and no turn behind the batches of an ingest."""
 
     async def never(_: float) -> None:
         await asyncio.Event().wait()
 
-    embedder = world.embedder(RateLimiter(RateLimits(calls_per_minute=1), sleep=never))
+    embedder = cohere_embedder(cohere, RateLimiter(RateLimits(calls_per_minute=1), sleep=never))
     await embedder.embed_documents(["first"])
     ingest = asyncio.create_task(embedder.embed_documents(["second"]))
     await embedder.embed_query("question")
@@ -137,28 +141,32 @@ async def test_a_question_does_not_wait_for_a_busy_provider(
     assert asked == [["first"], ["question"], ["another"]]
 
 
-async def test_batches_leave_little_of_a_minute_unused(world: World) -> None:
+async def test_batches_leave_little_of_a_minute_unused(cohere: CohereClient) -> None:
     """21 of 95 texts use 1,995 of 2,000 inputs; 20 of a trial key's batches use its tokens."""
-    trial, paid = (world.embedder(RateLimiter(one)).limits for one in EMBED_LIMITS.values())
+    trial, paid = (
+        cohere_embedder(cohere, RateLimiter(one)).limits for one in EMBED_LIMITS.values()
+    )
     assert trial.texts_per_call == paid.texts_per_call == 95
     assert trial.tokens_per_call == pytest.approx(100_000 / 20 / 1.1, abs=1)
     assert paid.tokens_per_call == 48_000
 
 
-async def test_a_used_up_month_is_not_waited_for(world: World, double: CohereDouble) -> None:
+async def test_a_used_up_month_is_not_waited_for(
+    cohere: CohereClient, double: CohereDouble
+) -> None:
     message = "You are using a Trial key, which is limited to 1000 API calls / month"
     double.random_faults = lambda request: Fault(status=429, message=message, retry_after="1")
 
     with pytest.raises(ProviderRateLimited, match="1000 API calls / month") as caught:
-        await world.embedder().embed_documents(texts(5))
+        await cohere_embedder(cohere).embed_documents(texts(5))
     assert caught.value.retry_after is not None
     assert len(double.to("embed")) == 1
 
 
 async def test_a_dead_provider_costs_a_few_questions_their_time_and_known_ones_nothing(
-    world: World, double: CohereDouble
+    cohere: CohereClient, double: CohereDouble
 ) -> None:
-    embedder = world.embedder(question_seconds=0.2)
+    embedder = cohere_embedder(cohere, question_seconds=0.2)
     known = await embedder.embed_query("known")
     double.random_faults = lambda request: Fault(kind="stall")
     for number in range(5):
@@ -170,11 +178,11 @@ async def test_a_dead_provider_costs_a_few_questions_their_time_and_known_ones_n
 
 
 async def test_of_the_latest_questions_none_is_embedded_twice(
-    world: World, double: CohereDouble, monkeypatch: pytest.MonkeyPatch
+    cohere: CohereClient, double: CohereDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.adapters.providers.cohere_embedder.CACHED_QUESTIONS", 2)
 
-    embedder = world.embedder()
+    embedder = cohere_embedder(cohere)
     for text in ("owl", "bat", "owl", "cat", "owl", "bat"):  # the cat evicts the bat
         await embedder.embed_query(text)
     asked = [request.body["texts"][0] for request in double.to("embed")]
@@ -182,12 +190,12 @@ async def test_of_the_latest_questions_none_is_embedded_twice(
 
 
 async def test_a_vector_that_cannot_be_searched_with_is_not_remembered(
-    world: World, double: CohereDouble
+    cohere: CohereClient, double: CohereDouble
 ) -> None:
     zeros = json.dumps({"embeddings": {"float": [[0.0] * 256]}})
     double.random_faults = lambda request: Fault(kind="body", body=zeros)
 
-    embedder = world.embedder()
+    embedder = cohere_embedder(cohere)
     for _ in range(2):
         with pytest.raises(ProviderError, match="for a question a vector of zeros"):
             await embedder.embed_query("owl")

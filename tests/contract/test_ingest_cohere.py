@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.providers.cohere_embedder import CohereEmbedder
+from app.adapters.providers.cohere_client import open_client
 from app.adapters.tokens import token_counter
 from app.domain.cost import Price, Tariff
 from app.domain.errors import ProviderRejected
 from app.settings import Settings
 from tests.cohere_double import CohereDouble, Fault, seeded_faults
-from tests.cohere_world import connected
+from tests.cohere_world import cohere_embedder
 from tests.command_line import Run
 from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, prose
 
@@ -35,10 +35,8 @@ def double() -> Iterator[CohereDouble]:
 @pytest.fixture
 async def bench(home: Path, double: CohereDouble) -> AsyncIterator[Bench]:
     """Small batches, so that a small book takes many calls."""
-    async with connected(double) as world, open_bench(home) as bench:
-        embedder: CohereEmbedder = world.embedder(
-            count_tokens=token_counter(), batch_tokens=1_000, dimension=256
-        )
+    async with open_client(double.key, double.url) as client, open_bench(home) as bench:
+        embedder = cohere_embedder(client, count_tokens=token_counter(), batch_tokens=1_000)
         bench.use_case = replace(
             bench.use_case,
             embedder=embedder,

@@ -17,16 +17,14 @@ import pytest
 
 from app.adapters.providers import http
 from app.adapters.providers.cohere_client import CohereClient, open_client
-from app.adapters.providers.cohere_embedder import CohereEmbedder
-from app.adapters.providers.cohere_reranker import CohereReranker
 from app.domain.cost import Units
 from app.domain.errors import ProviderError
 from app.services.recording import recording
-from tests.cohere_world import count_words
+from tests.cohere_world import cohere_embedder, cohere_reranker
 from tests.generating import Cohere, OpenAI
 from tests.openai_double import OpenAIDouble
 from tests.owl_server import QUESTION
-from tests.provider_fakes import free_calls, opening_after
+from tests.provider_fakes import opening_after
 from tests.serving import offline_settings, serving
 
 CLAIM = "The feathers of an owl end in a soft fringe that breaks up the air."
@@ -289,24 +287,16 @@ def test_odd_vectors_and_rankings_are_provider_errors(double: OpenAIDouble, body
     double.stream, double.sent_headers = [body], {"Content-Type": "application/json"}
 
     async def embed(client: CohereClient) -> None:
-        await embedder(client).embed_query("owl")
+        await cohere_embedder(client).embed_query("owl")
 
     async def rerank(client: CohereClient) -> None:
-        await reranker(client).rerank("owl", ["a"])
+        await cohere_reranker(client).rerank("owl", ["a"])
 
     answering, double.answering = double.answering, None
     for use in (embed, rerank):
         with pytest.raises(ProviderError):
             with_cohere(double, use)
     double.sent_headers, double.answering = {}, answering
-
-
-def reranker(client: CohereClient) -> CohereReranker:
-    return CohereReranker(client, free_calls(), count_words, "rerank-v3.5")
-
-
-def embedder(client: CohereClient) -> CohereEmbedder:
-    return CohereEmbedder(client, free_calls(), count_words, model="embed-v4.0", dimension=256)
 
 
 @pytest.mark.parametrize(
@@ -321,9 +311,9 @@ def test_odd_billing_of_vectors_is_unknown(double: OpenAIDouble, billed: str) ->
     answering, double.answering = double.answering, None
 
     async def use(client: CohereClient) -> int:
-        own = embedder(client)
+        own = cohere_embedder(client)
         await own.embed_query("owl")
-        assert await reranker(client).rerank("owl", ["a"]) == [(0, 0.5)]
+        assert await cohere_reranker(client).rerank("owl", ["a"]) == [(0, 0.5)]
         return own.billed_tokens
 
     with recording() as record:

@@ -26,7 +26,7 @@ from app.domain.retrieval.query import Turn
 from app.domain.terms import words
 from app.services.term_upper_bounds import TermUpperBounds
 from tests.fake_world import FakeIndex, FakeTerms, World, chunk, make_chunk, passage
-from tests.made_chunks import made_manifest
+from tests.made_chunks import count_words, made_manifest
 
 CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
 
@@ -217,10 +217,10 @@ async def test_a_term_that_languages_share_is_answered_though_the_question_is_in
 )
 def test_of_a_conversation_the_latest_turns_are_kept(budget: int, kept: list[str]) -> None:
     turns = [Turn("user", text) for text in ("one two three", "four five", "six")]
-    found = recent(turns, budget, lambda text: len(text.split()))
+    found = recent(turns, budget, count_words)
     assert [turn.content for turn in found] == kept
 
 
 def test_of_a_last_turn_that_is_too_long_the_beginning_is_kept() -> None:
-    (turn,) = recent([Turn("user", "abcd " * 100)], 10, lambda text: len(text.split()))
+    (turn,) = recent([Turn("user", "abcd " * 100)], 10, count_words)
     assert turn.content == "abcd " * 10

@@ -28,7 +28,7 @@ from tests.fake_world import (
     passage,
     retrieving,
 )
-from tests.made_chunks import made_manifest
+from tests.made_chunks import count_words, made_manifest
 
 BOOK = {
     "photosynthesis": (9, "photosynthesis"),
@@ -170,7 +170,7 @@ INDEX = FakeIndex([make_chunk("stacks grow", index=0), make_chunk("innate immuni
 def with_cognates(embedder: FakeEmbedder | None = None, *, multilingual: bool = False) -> Retrieve:
     plain = retrieving(INDEX, embedder)
     bounds = TermUpperBounds(INDEX)
-    words = BookVocabulary(INDEX, FakeTerms().lexical, bounds, lambda text: len(text.split()))
+    words = BookVocabulary(INDEX, FakeTerms().lexical, bounds, count_words)
     return replace(
         plain, analysis=replace(plain.analysis, vocabulary=words, multilingual=multilingual)
     )
