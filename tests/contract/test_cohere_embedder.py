@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from app.adapters.providers.cohere_client import CohereClient, open_client
+from app.adapters.providers.cohere_client import CohereClient
 from app.adapters.providers.cohere_embedder import EMBED_LIMITS
 from app.domain.cost import RateLimits
 from app.domain.errors import (
@@ -19,19 +18,6 @@ from app.domain.errors import (
 from app.services.rate_limiter import RateLimiter
 from tests.cohere_double import CohereDouble, Fault, embedding
 from tests.cohere_world import cohere_embedder
-from tests.made_chunks import count_words
-
-
-@pytest.fixture
-def double() -> Iterator[CohereDouble]:
-    with CohereDouble(count_tokens=count_words) as served:
-        yield served
-
-
-@pytest.fixture
-async def cohere(double: CohereDouble) -> AsyncIterator[CohereClient]:
-    async with open_client(double.key, double.url) as opened:
-        yield opened
 
 
 def texts(count: int, words: int = 3) -> list[str]:

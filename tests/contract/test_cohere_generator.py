@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -11,12 +11,6 @@ from app.domain.generated_text.events import GeneratedCitation, GeneratedEnd
 from app.domain.prompts import NO_ANSWER
 from tests.cohere_double import CitationOrder, CohereDouble, Fault
 from tests.generating import CONTEXT, answer, cohere_at, given, text_of
-
-
-@pytest.fixture
-def double() -> Iterator[CohereDouble]:
-    with CohereDouble(pieces=2) as served:
-        yield served
 
 
 @pytest.fixture

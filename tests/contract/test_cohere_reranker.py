@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-
 import pytest
 
-from app.adapters.providers.cohere_client import CohereClient, open_client
+from app.adapters.providers.cohere_client import CohereClient
 from app.domain.cost import Units
 from app.services.recording import recording
 from tests.cohere_double import CohereDouble
 from tests.cohere_world import cohere_reranker
-from tests.made_chunks import count_words
 
 TEXTS = ["the moon is far", "light energy in the chloroplast", "light travels", "nothing"]
-
-
-@pytest.fixture
-def double() -> Iterator[CohereDouble]:
-    with CohereDouble() as served:
-        yield served
-
-
-@pytest.fixture
-async def cohere(double: CohereDouble) -> AsyncIterator[CohereClient]:
-    async with open_client(double.key, double.url) as opened:
-        yield opened
 
 
 async def test_the_best_come_first_with_scores_from_0_to_1(
@@ -54,8 +39,6 @@ async def test_nothing_to_rank_costs_no_call(cohere: CohereClient, double: Coher
 async def test_version_5_is_calibrated_and_billed_by_tokens(
     cohere: CohereClient, double: CohereDouble, model: str, *, calibrated: bool, billed: Units
 ) -> None:
-    double.count_tokens = count_words
-
     used = cohere_reranker(cohere, model)
     assert used.calibrated is calibrated
     with recording() as record:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.cohere_double import CohereDouble, Fault
@@ -33,12 +31,6 @@ def scrape(client: httpx.Client, **headers: str) -> Samples:
 
 def value(samples: Samples, name: str, **labels: str) -> float:
     return samples[f"textbook_rag_{name}", frozenset(labels.items())]
-
-
-@pytest.fixture
-def double() -> Iterator[CohereDouble]:
-    with CohereDouble() as double:
-        yield double
 
 
 def cohere(double: CohereDouble) -> dict[str, Any]:
