@@ -55,7 +55,6 @@ async def ingest(
     allow_private: Annotated[
         bool, Option("--allow-private", help="Fetch from this machine or a private network.")
     ] = False,
-    force: Annotated[bool, Option("--force", help="Write it again if nothing changed.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Print changes and their cost.")] = False,
     json: Json = False,
 ) -> None:
@@ -82,7 +81,6 @@ async def ingest(
             exclude_kinds=exclude_kinds or frozenset(),
             edition=Edition.named(book.version, book.locale) if book else ONLY,
             dry_run=dry_run,
-            force=force,
         )
         if book and not dry_run:
             await import_ledger(settings, book, request.folder)

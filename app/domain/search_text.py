@@ -62,7 +62,8 @@ _PHRASES = {
         |(?:can|could) (?:you|someone|anyone) (?:explain|help)(?: it| me)?|what does it mean
         |like (?:i'?m|i am) (?:five|5|a child|a kid|a beginner)|in (?:short|brief)
         |in (?:simple|plain|easy|my own|your own|layman's) (?:words|terms|language)
-        |i (?:do not|don'?t) (?:get|understand)(?: it)?""",
+        |i (?:do not|don'?t) (?:get|understand)(?: it)?
+        |(?:and )?why (?:do(?:es)? (?:it|this|that|they|these) matter|(?:it|this|that) matters)""",
         "please|pls|plz|really|actually|exactly|basically|literally",
     ),
     "de": _Phrases(

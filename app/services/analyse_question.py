@@ -110,19 +110,18 @@ class AnalyseQuestion:
         """
         standalone, books = asked.texts.question, asked.books
         terms = partial(self.lexical.terms, language=language)
-        bounds = await self.bounds.of(terms(search_text(standalone, language).text), books)
-        found = analyse(question, language, terms, bounds)
+        readings = {standalone: await self._reading(standalone, language, books)}
+        found = analyse(question, language, terms, readings[standalone].bounds)
         bare = bare_question(question, found.asked_in, language)
         asking = question if selected else without_context(question, language)
-        if terms(search_text(asking, language).text):
-            found = replace(found, searched=search_text(asking, language).text)
+        for wording in (question, bare, asking):
+            if wording not in readings:
+                readings[wording] = await self._reading(wording, language, books)
         about = question if selected else standalone
-        readings = {
-            one: await self._reading(search_text(one, language).text, language, books)
-            for one in dict.fromkeys((question, standalone, bare, asking))
-        }
+        searched = search_text(asking, language).text
         return replace(
             found,
+            searched=searched if terms(searched) else found.searched,
             readings=tuple(readings.values()),
             vector=readings[about].vector,
             compared=about,
@@ -133,22 +132,21 @@ class AnalyseQuestion:
     ) -> Mapping[str, QuestionTerms]:
         """Return the question by language, as chunks are compared with it. Raises StorageError."""
         text, ordered = asked.texts.lexical, self.lexical.ordered_terms
-        terms = {language: ordered(text, language)[:MOST_TERMS] for language in languages}
-        every = {term for found in terms.values() for term in found}
-        weights = await self.bounds.of(every, asked.books)
-        absent = await self.bounds.missing(every, asked.books)
-        return {
-            language: QuestionTerms(
-                found,
-                weights,
+        found = {}
+        for language in languages:
+            terms = ordered(text, language)[:MOST_TERMS]
+            absent = await self.bounds.missing(terms, asked.books)
+            found[language] = QuestionTerms(
+                terms,
+                await self.bounds.of(terms, asked.books),
                 self.lexical.definition_targets(text, language, absent),
                 await self.similarity.question(asked.texts.embedded, language),
             )
-            for language, found in terms.items()
-        }
+        return found
 
-    async def _reading(self, text: str, language: str, books: BookList) -> Reading:
-        """Return the terms and vector of a wording."""
+    async def _reading(self, wording: str, language: str, books: BookList) -> Reading:
+        """Return the terms and vector of a wording, as it is searched for."""
+        text = search_text(wording, language).text
         bounds = await self.bounds.of(self.lexical.terms(text, language), books)
         return Reading(bounds, await self.similarity.question(text, language))
 

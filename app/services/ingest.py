@@ -137,7 +137,7 @@ class IngestBook:
             same = published is not None and published.fingerprint == digest
             comparable = published and not same and not faults
             before = await self._paragraphs(book.id) if comparable else {}
-            unchanged = same and not faults and not request.force
+            unchanged = same and not faults
             missing = [] if unchanged else await self._missing(chunks)
             counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
             changes = Changes() if same else compare(before, chunks)

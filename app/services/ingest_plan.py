@@ -31,8 +31,6 @@ class IngestRequest:
     dry_run: bool = False
     edition: Edition = ONLY
     """The version and locale to ingest, of those that the site has."""
-    force: bool = False
-    """Write a generation even if the index is up to date."""
 
 
 class Changes(NamedTuple):

@@ -190,7 +190,7 @@ def test_of_two_machines_that_ingest_one_book_each_ends_published_or_refused(
     for number in range(30):
         (book / f"{number}.md").write_text(f"# Page {number}\n\nThe owl of page {number} sleeps.\n")
     with node(tmp_path / "qdrant") as server:
-        ingest = [sys.executable, "-m", "app.cli", "ingest", str(book), "--force"]
+        ingest = [sys.executable, "-m", "app.cli", "ingest", str(book)]
         runs = [
             subprocess.Popen(
                 ingest,

@@ -6,9 +6,9 @@ Costs: a chunk outside the target size; a cut, by what it separates; sections th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from app.domain.chunking.config import PackingConfig
+from app.domain.chunking.pieces import Piece
 from app.domain.document import Span
 
 # All sizes within the target size, less this margin, cost the same. So a paragraph that grows by a
@@ -20,42 +20,30 @@ _MERGED = 0.5
 """Of each section that does not begin a chunk."""
 
 
-@dataclass(frozen=True, slots=True)
-class PackItem:
-    """A piece as the packer sees it; sizes in tokens."""
-
-    tokens: int
-    lead: int = 0
-    """What a chunk repeats if it begins with this item."""
-    cut: float = 0.0
-    """Cost of a cut before this item."""
-    begins_section: bool = False
-
-
-def pack(items: Sequence[PackItem], config: PackingConfig) -> list[Span]:
+def pack(pieces: Sequence[Piece], config: PackingConfig) -> list[Span]:
     """Return the half-open index ranges of the chunks, in order.
 
-    A range of several items has at most `config.maximum` tokens, its lead included.
+    A range of several pieces has at most `config.maximum` tokens, its lead included.
     """
-    rounded = [_rounded(item.tokens) for item in items]
-    total, starts = [0.0], [0]  # lowest cost of all chunks up to an item, and the last one's start
-    for end in range(1, len(items) + 1):
+    rounded = [_rounded(piece.tokens) for piece in pieces]
+    total, starts = [0.0], [0]  # lowest cost of all chunks up to a piece, and the last one's start
+    for end in range(1, len(pieces) + 1):
         best, choice, tokens, size, merged = float("inf"), end - 1, 0, 0, 0.0
         for start in range(end - 1, -1, -1):
-            item = items[start]
-            tokens += item.tokens
+            piece = pieces[start]
+            tokens += piece.tokens
             size += rounded[start]
-            if tokens + item.lead > config.maximum and start < end - 1:
+            if tokens + piece.lead_tokens > config.maximum and start < end - 1:
                 break
-            repeated = item.lead or config.overlap * (not item.begins_section)
+            repeated = piece.lead_tokens or config.overlap * (not piece.begins_section)
             cost = total[start] + merged + _size_cost(size + repeated, config)
             if cost < best:
                 best, choice = cost, start
-            merged += _MERGED * item.begins_section
-        total.append(best + (items[end].cut if end < len(items) else 0.0))
+            merged += _MERGED * piece.begins_section
+        total.append(best + (pieces[end].cut if end < len(pieces) else 0.0))
         starts.append(choice)
     ranges: list[Span] = []
-    end = len(items)
+    end = len(pieces)
     while end:
         ranges.append((starts[end], end))
         end = starts[end]

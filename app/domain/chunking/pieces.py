@@ -30,6 +30,7 @@ class Piece:
     lead: int = 0
     """End of what a chunk repeats if it begins with this piece: the header of its table."""
     lead_tokens: int = 0
+    begins_section: bool = False
 
     @property
     def text(self) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from app.domain.chunking.builder import ChunkDraft
 from app.domain.chunking.config import ChunkingConfig, PackingConfig, StrategyName
-from app.domain.chunking.packer import PackItem, pack
+from app.domain.chunking.packer import pack
 from app.domain.chunking.pieces import PROSE_KINDS, BlockSplitter, Piece
 from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.document import BlockKind, Document
@@ -21,8 +22,8 @@ _CUT_WITHIN_TOPIC = 2.0
 def sentence(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Group sentences up to a target size; the next chunk repeats the last ones."""
     splitter = BlockSplitter(document.language, tools, config.sentence.maximum)
-    pieces = list(_sentences(document, splitter, config.exclude))
-    return _drafts(pieces, [0.0] * len(pieces), config.sentence, splitter)
+    found = _sentences(document, splitter, config.exclude)
+    return _drafts([replace(piece, cut=0.0) for piece in found], config.sentence, splitter)
 
 
 def semantic(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
@@ -39,7 +40,8 @@ def semantic(document: Document, config: ChunkingConfig, tools: ChunkingTools) -
     distances = [1.0 - _cosine(one, other) for one, other in pairwise(vectors)]
     threshold = percentile(distances, sizes.percentile / 100)
     cuts = [0.0, *(0.0 if one > threshold else _CUT_WITHIN_TOPIC for one in distances)]
-    return _drafts(pieces, cuts, sizes, splitter)
+    packed = [replace(piece, cut=cut) for piece, cut in zip(pieces, cuts, strict=False)]
+    return _drafts(packed, sizes, splitter)
 
 
 def _sentences(
@@ -54,14 +56,10 @@ def _sentences(
 
 
 def _drafts(
-    pieces: Sequence[Piece], cuts: Sequence[float], sizes: PackingConfig, splitter: BlockSplitter
+    pieces: Sequence[Piece], sizes: PackingConfig, splitter: BlockSplitter
 ) -> list[ChunkDraft]:
-    items = [
-        PackItem(piece.tokens, piece.lead_tokens, cut)
-        for piece, cut in zip(pieces, cuts, strict=False)
-    ]
     drafts: list[ChunkDraft] = []
-    for start, end in pack(items, sizes):
+    for start, end in pack(pieces, sizes):
         own, overlap = pieces[start:end], []
         if drafts and sizes.overlap:
             room = sizes.maximum - sum(piece.tokens + piece.lead_tokens for piece in own)

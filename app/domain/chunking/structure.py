@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from app.domain.chunking.builder import ChunkDraft, is_above
 from app.domain.chunking.config import ChunkingConfig, PackingConfig
-from app.domain.chunking.packer import PackItem, pack
+from app.domain.chunking.packer import pack
 from app.domain.chunking.pieces import BlockSplitter, Piece
 from app.domain.chunking.related import continues, leads_in
 from app.domain.chunking.tools import ChunkingTools
@@ -112,19 +112,23 @@ def _items(pieces: Sequence[Piece]) -> Iterator[_Item]:
 
 def _pack(items: Sequence[_Item], sizes: PackingConfig) -> list[Sequence[_Item]]:
     """Return the items of each chunk."""
-    packed = [PackItem(_tokens(items[0]), begins_section=True)]
-    packed += [_pack_item(before, item) for before, item in pairwise(items)]
+    packed = [_packed(*pair) for pair in zip([None, *items], items, strict=False)]
     return [items[start:end] for start, end in pack(packed, sizes)]
 
 
-def _pack_item(before: _Item, item: _Item) -> PackItem:
-    last, piece = before.piece.block, item.piece
-    is_other = (item.kind is BlockKind.EXERCISE) != (before.kind is BlockKind.EXERCISE)
-    if item.first.block.kind is BlockKind.HEADING or before.path != item.path or is_other:
-        return PackItem(_tokens(item), piece.lead_tokens, begins_section=True)
+def _packed(before: _Item | None, item: _Item) -> Piece:
+    """Return the item as one piece: with its headings' tokens and the cost of a cut before them."""
+    piece = replace(item.piece, tokens=_tokens(item))
+    if before is None or _begins_section(before, item):
+        return replace(piece, cut=0.0, begins_section=True)
+    last = before.piece.block
     related = leads_in(last, piece.block) or continues(last, piece.block)
-    cut = _RELATED_CUT if related and piece.block is not last else piece.cut
-    return PackItem(_tokens(item), piece.lead_tokens, cut)
+    return replace(piece, cut=_RELATED_CUT) if related and piece.block is not last else piece
+
+
+def _begins_section(before: _Item, item: _Item) -> bool:
+    is_other = (item.kind is BlockKind.EXERCISE) != (before.kind is BlockKind.EXERCISE)
+    return item.first.block.kind is BlockKind.HEADING or before.path != item.path or is_other
 
 
 def _tokens(item: _Item) -> int:
