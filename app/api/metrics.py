@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -49,6 +50,7 @@ class Metrics:
         self._answers = counter("answers", "Answers.", ("mode", "confidence"))
         self._failures = counter("failures", "Failed steps.", ("step", "code", "status"))
         self._breaker = gauge("breaker", "1 if a circuit breaker is not closed.", ("provider",))
+        gauge("process", "1 for the process that answers.", ("pid",)).labels(os.getpid()).set(1)
         self._index_up = gauge("index_up", "1 if the index can be read.")
         self._damaged = gauge("books_damaged", "Damaged books.")
         self._spent = gauge("spent_usd", "US dollars spent in this period of UTC.", ("period",))

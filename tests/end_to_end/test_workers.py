@@ -48,11 +48,11 @@ def asked(connection: HTTPConnection, question: str) -> str:
 
 
 def worker_of(connection: HTTPConnection) -> str:
-    """The time at which the process of this connection started."""
+    """The process of this connection."""
     connection.request("GET", "/metrics")
     text = connection.getresponse().read().decode()
-    (started,) = re.findall(r"^process_start_time_seconds (\S+)", text, re.M)
-    return str(started)
+    (pid,) = re.findall(r'^textbook_rag_process\{pid="(\d+)"', text, re.M)
+    return str(pid)
 
 
 def await_workers(served: Served, count: int) -> None:
