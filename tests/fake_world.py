@@ -403,11 +403,11 @@ def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
 
 
 def extracted(
-    question: str, *passages: Passage, readings: Sequence[float] = ()
+    question: str, *passages: Passage, readings: Sequence[float] = (), read: str = ""
 ) -> ExtractiveAnswer:
     """The extractive answer with equal term weights; `readings` of the paragraphs, else 0."""
     context = context_of(*in_order(*passages))
     bounds = dict.fromkeys(terms(question), 1.0)
     analysis = analysed(question, bounds)
     given = dict(enumerate(readings))
-    return extract(Relevance(analysis.features, context, split_sentences, readings=given))
+    return extract(Relevance(analysis.features, context, split_sentences, readings=given), read)

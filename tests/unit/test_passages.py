@@ -225,3 +225,12 @@ def test_a_caption_is_shown_beside_a_text_but_not_alone() -> None:
     text = passage("The camera reads a code of squares.", "p-text")
     assert extracted("What is a QR code?", caption).passages == ()
     assert [one.text for one in extracted("What is a QR code?", text, caption).passages]
+
+
+def test_a_sentence_that_the_reader_has_selected_is_not_marked_as_the_answer() -> None:
+    selected = "Queues are first in, first out."
+    told = passage(f"{selected} A queue in a shop shows why.", "p-queue")
+    (shown,) = extracted("Why are queues first in, first out?", told, read=selected).passages
+    assert marked(shown) == ["A queue in a shop shows why."]
+    (alone,) = extracted("Why are queues first in, first out?", told, read=told.text).passages
+    assert marked(alone) == [selected]

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from app.domain.answer import AnswerPassage
 from app.domain.answering.passage_text import passage_of, passages_text
 from app.domain.answering.passages import ChosenPassage, PassageSelector
-from app.domain.answering.relevance import Relevance, ScoredParagraph
+from app.domain.answering.relevance import Relevance, ScoredParagraph, ScoredUnit
 from app.domain.answering.units import Unit, whole_unit
 from app.domain.document import Span
 from app.domain.retrieval.query import ContextPassage
+from app.domain.terms import joined_words
 
 LEAST_GAP = 4.0
 """How much lower than the best paragraph's score that of a further passage may be."""
@@ -43,13 +44,22 @@ def extract(relevance: Relevance, read: str = "") -> ExtractiveAnswer:
     chosen = _chosen(context, paragraphs, ranked, read) or _chosen(context, paragraphs, ranked)
     if not chosen:
         return ExtractiveAnswer("", ())
-    scored = [[one for part in parts for one in paragraphs[part.passage].units] for parts in chosen]
+    scored = [
+        _unread([one for part in parts for one in paragraphs[part.passage].units], read)
+        for parts in chosen
+    ]
     least = max(one.score for one in scored[0]) - MARKED_GAP
     marked = [
         tuple(one.unit for one in found if one.score >= least and relevance.answers(one))
         for found in scored
     ]
     return answer_of([*map(ChosenPassage, chosen, marked)], context)
+
+
+def _unread(scored: Sequence[ScoredUnit], read: str) -> Sequence[ScoredUnit]:
+    """Return the units that `read` does not contain; all if it contains each."""
+    told = joined_words(read)
+    return [one for one in scored if joined_words(one.unit.text) not in told] or scored
 
 
 def _chosen(
