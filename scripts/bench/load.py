@@ -33,6 +33,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 from load_client import Connection, Reply
@@ -190,10 +191,11 @@ def targets(
         yield found
 
 
-def ingest(home: Path, book: Path | None) -> subprocess.Popen[bytes]:
+def ingest(home: Path, book: Path | None, version: int = 0) -> subprocess.Popen[bytes]:
+    """Ingest the book, or the sample book. With another version its address is another one."""
     arguments = ["demo", "--no-serve"]
     if book is not None:
-        arguments = ["ingest", str(book), "--base-url", "https://book.example", "--force"]
+        arguments = ["ingest", str(book), "--base-url", f"https://book.example/{version}"]
     env = {**os.environ, **LIFTED, "RAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "app.cli", *arguments]
     quiet = subprocess.DEVNULL
@@ -241,8 +243,8 @@ async def ingests(home: Path, book: Path) -> AsyncIterator[None]:
     """Ingest the book repeatedly inside the block."""
 
     async def again() -> None:
-        while True:
-            with ingest(home, book) as running:
+        for version in count(1):
+            with ingest(home, book, version) as running:
                 try:
                     await asyncio.to_thread(running.wait)
                 finally:

@@ -16,10 +16,10 @@ _DELIMITED = re.compile(
     r"^\s*(?:\$\$(?P<a>.*)\$\$|\\\[(?P<b>.*)\\\]|\\\((?P<c>.*)\\\)|\$(?P<d>[^$]+)\$)\s*$", re.DOTALL
 )
 _WHOLE = re.compile(
-    r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]|\$\$(?P<dollars>[^$]+)\$\$",
+    r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]"
+    r"|\$\$(?P<dollars>[^$]+)\$\$",
     re.DOTALL,
 )
-_OPENING = re.compile(r"\\[(\[]|\$\$")
 _COMMENT = re.compile(r"(?<!\\)%")
 """Begins a TeX comment, which would hide the rest; Markdown removes the backslash of `\\%`."""
 _NUMBER = re.compile(r"\(([\w.]+)\)")
@@ -31,7 +31,7 @@ def delimited(text: str) -> Iterator[tuple[str, bool, str]]:
     Each is its TeX, whether it is displayed, and the text behind it; the first one is no formula.
     """
     at, tex, display = 0, "", False
-    for found in _WHOLE.finditer(text) if _OPENING.search(text) else ():
+    for found in _WHOLE.finditer(text):
         yield tex, display, text[at : found.start()]
         at, display = found.end(), found["inline"] is None
         tex = _COMMENT.sub(r"\\%", " ".join(found[found.lastgroup or 0].split()))

@@ -57,7 +57,7 @@ class _Reading:
     def text(self, text: str | None) -> None:
         if not text:
             return
-        if self._in_code:
+        if self._in_code or not ("\\" in text or "$$" in text):
             self._out.append(text)
             return
         for tex, display, behind in delimited(text):
@@ -113,7 +113,7 @@ class _Reading:
         """Whether a raised text is an exponent: "n" and a raised "2" are not "n2"."""
         before = next((one for one in reversed(self._out) if one), "")
         is_number = _EXPONENT.fullmatch((element.text or "").strip()) is not None
-        return is_number and not len(element) and _BASE.search(before) is not None
+        return is_number and not len(element) and _BASE.search(before[-2:]) is not None
 
     def _checkbox(self, element: HtmlElement) -> None:
         """Add the box of an item of a task list; other boxes are a page's switches."""

@@ -58,6 +58,8 @@ def extract(relevance: Relevance, read: str = "") -> ExtractiveAnswer:
 
 def _unread(scored: Sequence[ScoredUnit], read: str) -> Sequence[ScoredUnit]:
     """Return the units that `read` does not contain; all if it contains each."""
+    if not read:
+        return scored
     told = joined_words(read)
     return [one for one in scored if joined_words(one.unit.text) not in told] or scored
 
