@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 _MAX_LINE = 2**24
 _LEFTOVER_SECONDS = 24 * 3_600
-"""Age of an upload that no ingest reads any more."""
+"""No ingest takes this long, so an older upload is a leftover."""
 _ROOT = Path(__file__).parents[2]
 """From here the child imports the package, as this process does."""
 

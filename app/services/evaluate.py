@@ -40,7 +40,7 @@ class EvaluationRequest:
     """Chunks to retrieve; 0: the standard number."""
     of: Measure = Measure.RETRIEVAL
     calibrate: bool = False
-    """Score the answerability of each question, too, which costs a search another search."""
+    """Also score the answerability of each question, by a second search."""
 
     @property
     def chunks(self) -> int:
