@@ -30,6 +30,7 @@ from app.api.pages import HOME_ROUTES
 from app.api.protocols import ai_sdk, openai
 from app.api.protocols.mcp_route import MCP_ROUTES
 from app.api.protocols.openai_errors import PATHS, openai_error
+from app.api.responses import PrintableResponse
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.local_state import site_keys
@@ -61,6 +62,7 @@ def create_app(
         docs_url=None,  # its page would load scripts from a CDN
         redoc_url=None,
         openapi_url="/v1/openapi.json",
+        default_response_class=PrintableResponse,
         lifespan=partial(_lifespan, settings, open_application),
         # Starlette's slash redirects repeat the request's Host header, which a client may forge.
         redirect_slashes=False,

@@ -190,8 +190,6 @@ class Settings(BaseSettings):
     replaces both of the above. `eval` suggests a value."""
     solutions: Literal["hide", "hint", "show"] = "hint"
     """How an exercise of the book is answered, unless the request sets it."""
-    public_url: WebAddress = ""
-    """Public address of the server, for permanent links in answers; empty: paths."""
     allowed_origins: Annotated[str, _each(_origin_or_all)] = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
     image_origins: Annotated[str, _each(checked_origin)] = ""

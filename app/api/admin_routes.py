@@ -11,7 +11,6 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from app.api.book_list import BookBody
 from app.api.ingest_jobs import IngestJob, IngestJobs
 from app.api.keys import BEARER, AdminKey, allowed
 from app.api.problems import Refused
@@ -20,6 +19,7 @@ from app.api.routes import Rag, problems
 from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.domain.errors import InputError
+from app.domain.indexed_book import BookManifest
 from app.domain.ledger import to_lines
 from app.domain.urls import checked_base_url
 
@@ -110,9 +110,9 @@ async def state(book: OwnBook, request: Request) -> IngestJob:
     "/rollback",
     summary="Go back to the generation before the last ingest",
 )
-async def rollback(book: OwnBook, rag: Rag) -> BookBody:
+async def rollback(book: OwnBook, rag: Rag) -> BookManifest:
     """A second rollback undoes the first."""
-    return BookBody.model_validate(await rag.index.rollback(book))
+    return await rag.index.rollback(book)
 
 
 @router.delete(

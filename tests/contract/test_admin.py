@@ -106,7 +106,7 @@ def test_an_uploaded_book_is_ingested_with_progress_and_goes_back(
     assert list((settings.home / "uploads").iterdir()) == []
     assert ids_of(ledger) <= ids_of(admin.get("/bats/ledger").text)
 
-    assert admin.post("/bats/rollback").json()["id"] == "bats"
+    assert admin.post("/bats/rollback").json()["book"] == "bats"
     assert admin.delete("/bats").status_code == 204
     assert search(admin, "bats") == 404
     assert_problem(admin.delete("/bats"), 404, "book_not_found")

@@ -22,7 +22,6 @@ from mcp_types import CallToolResult, TextContent
 
 import app.domain.errors as errors
 from app.api.protocols.mcp import ToolServer
-from app.api.responses import AnswerBody
 from tests.command_line import KEYS, Run
 from tests.conftest import ROOT
 from tests.owl_server import ORIGIN, QUESTION, UNSURE, added, assert_problem
@@ -96,10 +95,11 @@ def test_the_tools_are_described(endpoint: str, mode: str) -> None:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_question_is_answered_as_anywhere(endpoint: str, client: httpx.Client, mode: str) -> None:
     found = told(endpoint, "ask_book", mode=mode, question=QUESTION, book="owls")
-    native = AnswerBody(**client.post("/v1/chat", json={"question": QUESTION}).json())
-    assert [one["quote"] for one in found["citations"]] == [one.quote for one in native.citations]
+    native = client.post("/v1/chat", json={"question": QUESTION}).json()["citations"]
+    for one, citation in zip(found["citations"], native, strict=True):
+        assert one.items() <= citation.items()
     links = re.findall(r"\[\d+\]\(([^()\s]*)\)", found["answer"])
-    assert links == [one.url for one in native.citations] != []
+    assert links == [one["url"] for one in native] != []
     assert found["confidence"] == "answered"
 
 

@@ -166,9 +166,9 @@ def test_without_a_book_a_key_asks_its_own_books(run: Run, client: httpx.Client)
     told = ask(client, headers, page_url=f"{OTHER}/bats").json()
     assert {one["book"] for one in told["citations"]} == {"owls"}
     assert all(one["url"].startswith(ORIGIN) for one in told["sources"])
-    for path, name in (("/v1/books", "books"), ("/v1/models", "data")):
+    for path, name, key in (("/v1/books", "books", "book"), ("/v1/models", "data", "id")):
         listed = client.get(path, headers=headers).json()[name]
-        assert [one["id"] for one in listed] == ["owls"]
+        assert [one[key] for one in listed] == ["owls"]
     page = {"page": f"{OTHER}/bats"}
     assert_problem(client.get("/v1/glossary", params=page, headers=headers), 404, "page_not_found")
 

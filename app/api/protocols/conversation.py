@@ -1,4 +1,4 @@
-"""Converts a conversation in another protocol to a request of `POST /v1/chat`."""
+"""What the other protocols have in common: a conversation becomes a request of `POST /v1/chat`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from app.api.requests import (
     ReadingContext,
     TurnBody,
 )
+from app.domain.answer import Answer
 from app.domain.book_id import BookId
 from app.domain.errors import QuestionError
 
@@ -51,3 +52,7 @@ def _latest(turns: Sequence[tuple[str, str]]) -> list[TurnBody]:
             kept.append(TurnBody.model_validate({"role": role, "content": content}))
             left -= len(content)
     return kept[::-1]
+
+
+def finish_reason(answer: Answer) -> str:
+    return "length" if answer.truncated else "stop"

@@ -12,18 +12,18 @@ from secrets import token_hex
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from app.api.asking import answered, streamed
-from app.api.events import MEDIA_TYPE, data_frame, json_frame
+from app.api.events import DONE, MEDIA_TYPE, frame
 from app.api.keys import BEARER, books_for
 from app.api.limits import answering
 from app.api.problems import ErrorEvent
-from app.api.protocols.conversation import MAX_MESSAGES, chat_request
+from app.api.protocols.conversation import MAX_MESSAGES, chat_request, finish_reason
 from app.api.protocols.linked_text import CitationLink, LinkedText, linked, without_links
 from app.api.protocols.openai_errors import errors, stream_error
 from app.api.requests import EXAMPLE, ChatRequest, ReadingContext
+from app.api.responses import PrintableResponse
 from app.api.routes import Rag
 from app.bootstrap.application import Application
 from app.domain.answer import (
@@ -122,7 +122,7 @@ def _completion(model: str, answer: Answer) -> dict[str, Any]:
     return {
         **_identity(model),
         "object": "chat.completion",
-        "choices": [{**choice, "finish_reason": _finish_reason(answer)}],
+        "choices": [{**choice, "finish_reason": finish_reason(answer)}],
         "usage": _usage(answer.usage),
     }
 
@@ -152,7 +152,7 @@ class CompletionEvents:
 
     def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
         if isinstance(event, ErrorEvent):
-            yield json_frame(stream_error(event))
+            yield frame(stream_error(event))
         elif isinstance(event, Started):
             yield self._frame({"role": "assistant", "content": ""})
         elif isinstance(event, TextDelta):
@@ -167,10 +167,10 @@ class CompletionEvents:
     def _end(self, event: Finished) -> Iterator[bytes]:
         self._text.close(event.answer.figures)
         yield from self._unsent()
-        yield self._frame({}, _finish_reason(event.answer))
+        yield self._frame({}, finish_reason(event.answer))
         if self._with_usage:
-            yield json_frame({**self._chunk, "choices": [], "usage": _usage(event.answer.usage)})
-        yield data_frame("[DONE]")
+            yield frame({**self._chunk, "choices": [], "usage": _usage(event.answer.usage)})
+        yield DONE
 
     def _unsent(self) -> Iterator[bytes]:
         text, links = self._text.text[self._sent :], self._text.links[self._linked :]
@@ -181,11 +181,7 @@ class CompletionEvents:
 
     def _frame(self, delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        return json_frame({**self._chunk, "choices": [choice]})
-
-
-def _finish_reason(answer: Answer) -> str:
-    return "length" if answer.truncated else "stop"
+        return frame({**self._chunk, "choices": [choice]})
 
 
 def _identity(model: str) -> dict[str, Any]:
@@ -239,7 +235,7 @@ async def completions(body: CompletionRequest, asked: Asked, request: Request) -
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
         events = CompletionEvents(body.model, with_usage=with_usage)
         return await streamed(asked, request, events.frames)
-    return JSONResponse(_completion(body.model, await answered(asked, request)))
+    return PrintableResponse(_completion(body.model, await answered(asked, request)))
 
 
 @router.get(
@@ -252,7 +248,7 @@ async def models(request: Request, rag: Rag) -> Response:
     """The books that may be asked with the key."""
     allowed = books_for(request, None)
     found = (await rag.index.books()).named(allowed)
-    return JSONResponse({"object": "list", "data": [_model(one) for one in found]})
+    return PrintableResponse({"object": "list", "data": [_model(one) for one in found]})
 
 
 @router.get(
@@ -262,4 +258,4 @@ async def models(request: Request, rag: Rag) -> Response:
     dependencies=[Depends(BEARER)],
 )
 async def model(model: str, request: Request, rag: Rag) -> Response:
-    return JSONResponse(_model(await _book_of(model, request, rag)))
+    return PrintableResponse(_model(await _book_of(model, request, rag)))
