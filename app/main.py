@@ -30,7 +30,6 @@ from app.api.pages import HOME_ROUTES
 from app.api.protocols import ai_sdk, openai
 from app.api.protocols.mcp_route import MCP_ROUTES
 from app.api.protocols.openai_errors import PATHS, openai_error
-from app.api.responses import PrintableResponse
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.local_state import site_keys
@@ -62,12 +61,15 @@ def create_app(
         docs_url=None,  # its page would load scripts from a CDN
         redoc_url=None,
         openapi_url="/v1/openapi.json",
-        default_response_class=PrintableResponse,
+        default_response_class=routes.PrintableResponse,
+        responses=problems.documented(*problems.STATUSES),
         lifespan=partial(_lifespan, settings, open_application),
         # Starlette's slash redirects repeat the request's Host header, which a client may forge.
         redirect_slashes=False,
     )
-    problems.install(app, dict.fromkeys(PATHS, openai_error))
+    for kind in problems.OF_FRAMEWORK:
+        app.add_exception_handler(kind, problems.on_error)
+    app.state.error_shapes = dict.fromkeys(PATHS, openai_error)
     app.state.keys = site_keys(settings)
     app.state.metrics = metrics.Metrics()
     security.install(app, settings, app.state.keys, app.state.metrics)

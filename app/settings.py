@@ -28,7 +28,7 @@ from app.domain.answering.answerability import (
     RELEVANCE_THRESHOLD,
 )
 from app.domain.cost import Price
-from app.domain.errors import ConfigError, InputError
+from app.domain.errors import ConfigError
 from app.domain.site_key import checked_origin
 from app.domain.urls import is_web_address
 from app.services.safe_paths import read_text
@@ -79,10 +79,7 @@ def _each(check: Callable[[str], object]) -> AfterValidator:
     """Check each entry of a comma-separated list; the result has no blanks."""
 
     def checked(text: str) -> str:
-        try:
-            return ",".join(str(check(one.strip())) for one in text.split(",") if one.strip())
-        except InputError as error:
-            raise ValueError(str(error)) from None
+        return ",".join(str(check(one.strip())) for one in text.split(",") if one.strip())
 
     return AfterValidator(checked)
 

@@ -10,11 +10,11 @@ from pydantic_core import from_json
 
 from app.api.keys import BEARER, FEEDBACK, books_for
 from app.api.requests import RequestBody
-from app.api.routes import V1, Rag, problems
+from app.api.routes import Rag
 from app.domain.errors import AnswerNotFound
 from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, Mark, MarkKind, Rating
 
-router = APIRouter(dependencies=[Depends(BEARER)], responses=problems(*V1))
+router = APIRouter(dependencies=[Depends(BEARER)])
 
 
 class CitationFeedback(RequestBody):

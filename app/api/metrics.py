@@ -21,7 +21,7 @@ from prometheus_client import (
 )
 
 from app.api.keys import require_operator
-from app.api.routes import Rag, problems
+from app.api.routes import Rag
 from app.bootstrap.application import Application
 from app.domain.errors import StorageError
 from app.services.budget import Budget
@@ -113,7 +113,6 @@ router = APIRouter()
     tags=["operation"],
     summary="Metrics in Prometheus's text format",
     response_class=PlainTextResponse,
-    responses=problems(401, 403, 503),
     dependencies=[Depends(require_operator)],
 )
 async def metrics(request: Request, rag: Rag) -> Response:

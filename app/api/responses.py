@@ -6,7 +6,6 @@ import json
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 from pydantic_core import to_jsonable_python
 
@@ -36,13 +35,6 @@ def _printable(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 def json_text(value: object) -> str:
     return json.dumps(as_json(value), ensure_ascii=False, separators=(",", ":"))
-
-
-class PrintableResponse(JSONResponse):
-    """A value as JSON."""
-
-    def render(self, content: object) -> bytes:
-        return json_text(content).encode()
 
 
 class Body(BaseModel):

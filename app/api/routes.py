@@ -6,25 +6,24 @@ import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi.responses import PlainTextResponse, RedirectResponse
+from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
 
 from app.api.asking import answered, searched, streamed, while_connected
 from app.api.book_list import BooksBody, ReadyBody
 from app.api.events import MEDIA_TYPE, chat_events
 from app.api.keys import BEARER, books_for
 from app.api.limits import answering
-from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
-from app.api.problems import Refused, title_of
+from app.api.problems import Refused, documented
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
     AnswerBody,
     ExerciseBody,
     GlossaryBody,
     HitBody,
-    PrintableResponse,
     SearchBody,
     SuggestionsBody,
     TermBody,
+    json_text,
 )
 from app.bootstrap.application import Application
 from app.domain.answering.request import require_length
@@ -42,20 +41,12 @@ from app.domain.urls import encoded_path, encoded_url
 from app.services.book_scope import find_page
 from app.services.page_suggestions import page_suggestions
 
-_OF_EVERY_ROUTE = (400, 413, 429, 500)
-"""Problems of requests that are refused before routing, and of unexpected errors."""
 
+class PrintableResponse(JSONResponse):
+    """A value as JSON."""
 
-def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
-    """Return the `responses` of a route with these problems and those of every route."""
-    schema = {"$ref": "#/components/schemas/Problem"}
-    return {
-        status: {
-            "description": title_of(status),
-            "content": {PROBLEM_TYPE: {"schema": schema}},
-        }
-        for status in sorted({*_OF_EVERY_ROUTE, *statuses})
-    }
+    def render(self, content: object) -> bytes:
+        return json_text(content).encode()
 
 
 # A coroutine, since FastAPI runs a plain function in a thread.
@@ -85,10 +76,8 @@ PagePath = Annotated[
     ),
 ]
 
-V1 = (401, 403, 404, 409, 422, 502, 503)
-"""Statuses of the problems of routes below `/v1`."""
-router = APIRouter(prefix="/v1", dependencies=[Depends(BEARER)], responses=problems(*V1))
-open_router = APIRouter(responses=problems(422, 503))
+router = APIRouter(prefix="/v1", dependencies=[Depends(BEARER)])
+open_router = APIRouter()
 """Routes that need no key."""
 
 
@@ -223,7 +212,7 @@ EditionLabel = Annotated[
     summary="Go to a paragraph",
     status_code=302,
     response_class=RedirectResponse,
-    responses=problems(404, 410),
+    responses=documented(410),
 )
 async def cite(
     paragraph_id: ParagraphId,

@@ -19,7 +19,6 @@ from app.api.limits import answering
 from app.api.problems import ErrorEvent
 from app.api.protocols.conversation import MAX_MESSAGES, chat_request, finish_reason
 from app.api.requests import EXAMPLE, BookName, ReadingContext
-from app.api.routes import problems
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Finished, Started, TextDelta
 
 _HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
@@ -39,8 +38,9 @@ class UiMessage(BaseModel):
     role: Literal["system", "user", "assistant"]
     parts: list[UiPart]
 
-    def read(self) -> str:
-        return "\n\n".join(part.text for part in self.parts if part.type == "text" and part.text)
+    def turn(self) -> tuple[str, str]:
+        texts = (part.text for part in self.parts if part.type == "text" and part.text)
+        return self.role, "\n\n".join(texts)
 
 
 class UiRequest(ReadingContext):
@@ -112,14 +112,12 @@ router = APIRouter(tags=["protocols"])
     "/v1/ai-sdk",
     summary="Ask by the AI SDK's stream of UI messages",
     responses={
-        200: {"description": "The parts of the answer's message.", "content": {MEDIA_TYPE: {}}},
-        **problems(401, 403, 404, 409, 422, 502, 503),
+        200: {"description": "The parts of the answer's message.", "content": {MEDIA_TYPE: {}}}
     },
     response_class=StreamingResponse,  # only for the OpenAPI description
     dependencies=[Depends(BEARER), Depends(answering)],
 )
 async def ui_messages(body: UiRequest, request: Request) -> EventStreamResponse:
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""
-    turns = [(one.role, one.read()) for one in body.messages if one.role != "system"]
-    asked = chat_request(turns, body.book, body)
+    asked = chat_request([one.turn() for one in body.messages], body.book, body)
     return await streamed(asked, request, UiMessageEvents().frames, _HEADERS)

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from app.api.asking import answer_events, searched
 from app.api.keys import books_for
-from app.api.limits import ANSWER, SEARCH, answer_place, charge_address
+from app.api.limits import ANSWER, SEARCH, answer_place, charge
 from app.api.protocols.linked_text import linked
 from app.api.requests import BookName, ChatRequest, Question
 from app.api.responses import HitBody, as_json
@@ -63,7 +63,7 @@ class BookTools:
         request = self._request(call)
         require_length(question)
         books = SearchFilter(books=books_for(request, book))
-        charge_address(request, SEARCH)
+        charge(request, SEARCH)
         found = await searched(SearchQuery(question=question, k=count, filter=books), request)
         hits = [HitBody.of(hit).model_dump(include=_PASSAGE) for hit in found.hits]
         return _result(passages=hits)
@@ -75,7 +75,7 @@ class BookTools:
         supports it; the book may also not say (`confidence`).
         """
         request = self._request(call)
-        charge_address(request, ANSWER)
+        charge(request, ANSWER)
         async with answer_place(request):
             found = await whole_answer(
                 answer_events(ChatRequest(question=question, book=book), request)

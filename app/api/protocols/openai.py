@@ -21,10 +21,9 @@ from app.api.limits import answering
 from app.api.problems import ErrorEvent
 from app.api.protocols.conversation import MAX_MESSAGES, chat_request, finish_reason
 from app.api.protocols.linked_text import CitationLink, LinkedText, linked, without_links
-from app.api.protocols.openai_errors import errors, stream_error
-from app.api.requests import EXAMPLE, ChatRequest, ReadingContext
-from app.api.responses import PrintableResponse
-from app.api.routes import Rag
+from app.api.protocols.openai_errors import ERRORS, stream_error
+from app.api.requests import EXAMPLE, ReadingContext
+from app.api.routes import PrintableResponse, Rag
 from app.bootstrap.application import Application
 from app.domain.answer import (
     Answer,
@@ -49,11 +48,12 @@ class Message(BaseModel):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[TextPart] | None = None
 
-    @property
-    def text(self) -> str:
-        if isinstance(self.content, list):
-            return "\n\n".join(part.text for part in self.content)
-        return self.content or ""
+    def turn(self) -> tuple[str, str]:
+        """Return role and text, without the links that an answer was given."""
+        text = self.content or ""
+        if isinstance(text, list):
+            text = "\n\n".join(part.text for part in text)
+        return self.role, without_links(text) if self.role == "assistant" else text
 
 
 class StreamOptions(BaseModel):
@@ -192,17 +192,6 @@ def _identity(model: str) -> dict[str, Any]:
 router = APIRouter(tags=["protocols"])
 
 
-async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest:
-    """Dependency: the question. BookNotFound, BookNotAllowed, RequestValidationError."""
-    book = (await _book_of(body.model, request, rag)).book
-    turns = [
-        (one.role, without_links(one.text) if one.role == "assistant" else one.text)
-        for one in body.messages
-        if one.role in {"user", "assistant"}
-    ]
-    return chat_request(turns, book, body)
-
-
 async def _book_of(model: str, request: Request, rag: Application) -> BookManifest:
     """Return the book. BookNotFound; BookNotAllowed if the request's key is not valid for it."""
     if is_book_id(model):
@@ -214,9 +203,6 @@ async def _book_of(model: str, request: Request, rag: Application) -> BookManife
     raise BookNotFound(message)
 
 
-Asked = Annotated[ChatRequest, Depends(_asked)]
-
-
 @router.post(
     "/v1/chat/completions",
     summary="Ask a book by OpenAI's protocol",
@@ -225,12 +211,14 @@ Asked = Annotated[ChatRequest, Depends(_asked)]
             "description": "The completion; with `stream` its chunks, then `[DONE]`.",
             "content": {MEDIA_TYPE: {}},
         },
-        **errors(401, 403, 404, 409, 502, 503),
+        **ERRORS,
     },
     dependencies=[Depends(BEARER), Depends(answering)],
 )
-async def completions(body: CompletionRequest, asked: Asked, request: Request) -> Response:
+async def completions(body: CompletionRequest, request: Request, rag: Rag) -> Response:
     """Answer the last message from the book; each citation is a link and an annotation."""
+    book = (await _book_of(body.model, request, rag)).book
+    asked = chat_request([one.turn() for one in body.messages], book, body)
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
         events = CompletionEvents(body.model, with_usage=with_usage)
@@ -241,7 +229,7 @@ async def completions(body: CompletionRequest, asked: Asked, request: Request) -
 @router.get(
     "/v1/models",
     summary="The books, as OpenAI's models",
-    responses=errors(401, 403, 503),
+    responses=ERRORS,
     dependencies=[Depends(BEARER)],
 )
 async def models(request: Request, rag: Rag) -> Response:
@@ -254,7 +242,7 @@ async def models(request: Request, rag: Rag) -> Response:
 @router.get(
     "/v1/models/{model}",
     summary="A book, as OpenAI's model",
-    responses=errors(401, 403, 404, 503),
+    responses=ERRORS,
     dependencies=[Depends(BEARER)],
 )
 async def model(model: str, request: Request, rag: Rag) -> Response:

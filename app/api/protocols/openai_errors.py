@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.api.problems import ErrorEvent, Problem
-from app.api.routes import problems
+from app.api.problems import STATUSES, ErrorEvent, Problem, title_of
 
 PATHS = ("/v1/chat/completions", "/v1/models")
 _STATUSES = {422: 400}
@@ -16,10 +15,11 @@ _CODES = {"key_unknown": "invalid_api_key", "book_not_found": "model_not_found"}
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
-def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the `responses` of a route with these errors and those of every route."""
-    found = problems(*statuses).items()
-    return {status: {"description": about["description"]} for status, about in found}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"description": title_of(status), "content": {"application/json": {}}}
+    for status in STATUSES
+}
+"""The `responses` of its routes."""
 
 
 def stream_error(event: ErrorEvent) -> dict[str, Any]:
