@@ -22,11 +22,10 @@ from typing import TypeAlias
 from fastapi import FastAPI
 
 from app.api import admin_routes, feedback, limits, metrics, problems, routes, security
-from app.api.book_pages import BOOK_PAGE_ROUTES
 from app.api.description import DESCRIPTION, TAGS, extend_description
 from app.api.ingest_jobs import IngestJobs
 from app.api.limits import FairQueue, RateLimit
-from app.api.pages import HOME_ROUTES
+from app.api.pages import PAGE_ROUTES
 from app.api.protocols import ai_sdk, openai
 from app.api.protocols.mcp_route import MCP_ROUTES
 from app.api.protocols.openai_errors import PATHS, openai_error
@@ -76,7 +75,7 @@ def create_app(
     app.include_router(routes.open_router)
     for one in (routes, openai, ai_sdk, metrics, feedback, admin_routes):
         app.include_router(one.router)
-    app.router.routes.extend([*MCP_ROUTES, *widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
+    app.router.routes.extend([*MCP_ROUTES, *widget_routes(), *PAGE_ROUTES])
     extend_description(app)
     return app
 

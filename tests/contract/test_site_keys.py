@@ -136,7 +136,6 @@ OF_A_BOOK: dict[str, dict[str, object]] = {
     "/v1/ai-sdk": {"messages": UI_MESSAGES, "book": "{}"},
     "/v1/glossary?page=/{0}&book={0}": {},
     "/v1/books/{}/pages/{}.md": {},
-    "/v1/models/{}": {},
 }
 """Path and body, with the book's id."""
 

@@ -22,7 +22,7 @@ from app.bootstrap.application import Application
 from app.domain.answering.passage_text import passage_markdown
 from app.domain.answering.request import require_length
 from app.domain.chunking.chunk import Chunk
-from app.domain.errors import BookNotFound, InputError
+from app.domain.errors import NO_BOOKS, BookNotFound, InputError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.answer_question import whole_answer
 
@@ -113,19 +113,18 @@ class BookTools:
         request = self._request(call)
         rag: Application = request.app.state.application
         indexed = await rag.index.books()
-        allowed = books_for(request, book) or [*indexed]
-        if len(allowed) != 1:
-            names = f"name one of {', '.join(allowed)}" if allowed else "the index holds no book"
-            message = f"book: {names}"
+        found = indexed.named(books_for(request, book))
+        if book and not found:
+            raise BookNotFound.among(book, indexed)
+        if len(found) != 1:
+            names = ", ".join(one.book for one in found)
+            message = f"book: name one of {names}" if found else NO_BOOKS
             raise InputError(message)
-        if allowed[0] not in indexed:
-            raise BookNotFound.among(allowed[0], indexed)
-        manifest = indexed[allowed[0]]
         chapters = [
             {"name": chapter.name, "pages": [*map(_page, chapter.pages)]}
-            for chapter in await rag.places.chapters(manifest)
+            for chapter in await rag.places.chapters(found[0])
         ]
-        return _result(book=manifest.book, title=manifest.title, chapters=chapters)
+        return _result(book=found[0].book, title=found[0].title, chapters=chapters)
 
 
 def _result(**fields: object) -> dict[str, Any]:

@@ -6,7 +6,7 @@ offsets of the link. Sampling parameters are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Annotated, Any, Literal
@@ -85,20 +85,11 @@ class CompletionRequest(ReadingContext):
     response_format: ResponseFormat | None = None
 
 
-def _annotations(links: Sequence[CitationLink]) -> list[dict[str, Any]]:
+def _annotation(link: CitationLink) -> dict[str, Any]:
     """`content[start_index:end_index]` is a citation's link, in Unicode code points."""
-    return [
-        {
-            "type": "url_citation",
-            "url_citation": {
-                "start_index": link.start,
-                "end_index": link.end,
-                "title": link.citation.title,
-                "url": link.citation.url,
-            },
-        }
-        for link in links
-    ]
+    place = {"start_index": link.start, "end_index": link.end}
+    cited = {"title": link.citation.title, "url": link.citation.url}
+    return {"type": "url_citation", "url_citation": {**place, **cited}}
 
 
 def _usage(usage: Usage) -> dict[str, int]:
@@ -116,7 +107,7 @@ def _completion(model: str, answer: Answer) -> dict[str, Any]:
         "role": "assistant",
         "content": written.text,
         "refusal": None,
-        "annotations": _annotations(written.links),
+        "annotations": [*map(_annotation, written.links)],
     }
     choice = {"index": 0, "message": message, "logprobs": None}
     return {
@@ -129,12 +120,8 @@ def _completion(model: str, answer: Answer) -> dict[str, Any]:
 
 def _model(manifest: BookManifest) -> dict[str, Any]:
     created = int(datetime.fromisoformat(manifest.created_at).timestamp())
-    return {
-        "id": manifest.book,
-        "object": "model",
-        "created": created,
-        "owned_by": "textbook-rag",
-    }
+    about = {"object": "model", "owned_by": "textbook-rag"}
+    return {"id": manifest.book, "created": created, **about}
 
 
 class CompletionEvents:
@@ -176,7 +163,7 @@ class CompletionEvents:
         text, links = self._text.text[self._sent :], self._text.links[self._linked :]
         self._sent, self._linked = self._sent + len(text), self._linked + len(links)
         if text:
-            annotations = {"annotations": _annotations(links)} if links else {}
+            annotations = {"annotations": [*map(_annotation, links)]} if links else {}
             yield self._frame({"content": text, **annotations})
 
     def _frame(self, delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
@@ -192,13 +179,12 @@ def _identity(model: str) -> dict[str, Any]:
 router = APIRouter(tags=["protocols"])
 
 
-async def _book_of(model: str, request: Request, rag: Application) -> BookManifest:
+async def _book_of(model: str, request: Request, rag: Application) -> BookId:
     """Return the book. BookNotFound; BookNotAllowed if the request's key is not valid for it."""
     if is_book_id(model):
-        books_for(request, BookId(model))
-        manifest = (await rag.index.books()).get(BookId(model))
-        if manifest is not None:
-            return manifest
+        (book,) = books_for(request, BookId(model))
+        if book in await rag.index.books():
+            return book
     message = f"no book {model[:80]!r} in the index; GET /v1/models lists them"
     raise BookNotFound(message)
 
@@ -217,7 +203,7 @@ async def _book_of(model: str, request: Request, rag: Application) -> BookManife
 )
 async def completions(body: CompletionRequest, request: Request, rag: Rag) -> Response:
     """Answer the last message from the book; each citation is a link and an annotation."""
-    book = (await _book_of(body.model, request, rag)).book
+    book = await _book_of(body.model, request, rag)
     asked = chat_request([one.turn() for one in body.messages], book, body)
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
@@ -237,13 +223,3 @@ async def models(request: Request, rag: Rag) -> Response:
     allowed = books_for(request, None)
     found = (await rag.index.books()).named(allowed)
     return PrintableResponse({"object": "list", "data": [_model(one) for one in found]})
-
-
-@router.get(
-    "/v1/models/{model}",
-    summary="A book, as OpenAI's model",
-    responses=ERRORS,
-    dependencies=[Depends(BEARER)],
-)
-async def model(model: str, request: Request, rag: Rag) -> Response:
-    return PrintableResponse(_model(await _book_of(model, request, rag)))

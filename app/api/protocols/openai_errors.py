@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from app.api.problems import STATUSES, ErrorEvent, Problem, title_of
@@ -32,11 +31,11 @@ def openai_error(problem: Problem) -> tuple[int, dict[str, Any]]:
     status = _STATUSES.get(problem.status, problem.status)
     kind = "server_error" if status >= 500 else "invalid_request_error"
     message = f"{problem.detail} (request {problem.request_id})"
-    fields = [one.field.removeprefix("body.") for one in problem.errors or ()]
-    return status, _error(message, _TYPES.get(status, kind), problem.code, fields)
+    invalid = problem.errors[0].field if problem.errors else ""
+    param = invalid.removeprefix("body.") or None
+    return status, _error(message, _TYPES.get(status, kind), problem.code, param)
 
 
-def _error(message: str, kind: str, code: str, fields: Sequence[str] = ()) -> dict[str, Any]:
-    param = next(iter(fields), "") or None
-    code = _CODES.get(code, code)
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+def _error(message: str, kind: str, code: str, param: str | None = None) -> dict[str, Any]:
+    named = {"param": param, "code": _CODES.get(code, code)}
+    return {"error": {"message": message, "type": kind, **named}}
