@@ -201,15 +201,17 @@ def test_a_key_asks_its_own_books_only(run: Run, two_books: Path) -> None:
         assert_problem(unasked, 401, "key_required")
 
 
+CALL = {"name": "ask_book", "arguments": {"question": QUESTION}}
+MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": CALL}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
 def test_a_call_ends_when_its_client_leaves(
     generating: httpx.Client, generator: ScriptedGenerator
 ) -> None:
     generator.play("The flight makes ", hangs=True)
-    call = {"name": "ask_book", "arguments": {"question": QUESTION}}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-    accept = {"Accept": "application/json, text/event-stream"}
     with pytest.raises(httpx.ReadTimeout):
-        generating.post(PATH, json=message, headers=accept, timeout=2)
+        generating.post(PATH, json=MESSAGE, headers=ACCEPT, timeout=2)
     assert generator.hanging.is_set()
     assert generator.cancelled.wait(10)
 
@@ -218,13 +220,10 @@ def test_a_call_ends_when_the_server_stops(owl_home: Path, monkeypatch: pytest.M
     monkeypatch.setattr("app.api.server.SHUTDOWN_SECONDS", 1)
     generator = ScriptedGenerator()
     generator.play("The flight makes ", hangs=True)
-    call = {"name": "ask_book", "arguments": {"question": QUESTION}}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-    accept = {"Accept": "application/json, text/event-stream"}
     with ThreadPoolExecutor(1) as pool:
         with serving(offline_settings(owl_home), generator.open) as address:
             answer = pool.submit(
-                httpx.post, address + PATH, json=message, headers=accept, timeout=30
+                httpx.post, address + PATH, json=MESSAGE, headers=ACCEPT, timeout=30
             )
             assert generator.hanging.wait(20)
         assert_problem(answer.result(), 503, "shutting_down")

@@ -95,17 +95,15 @@ def test_the_conversation_reaches_the_generator_without_links(
     ]
 
 
-def test_a_long_conversation_is_cut_to_its_end(books: openai.OpenAI) -> None:
-    turn: list[MessageParam] = [
-        {"role": "user", "content": "Do owls fly? " * 40},
-        {"role": "assistant", "content": "They do. " * 20},
-    ]
-    assert LINK.search(ask(books, [*turn * 60, *ASKED]).choices[0].message.content)
-
-
-def test_the_page_and_the_scope_may_be_sent(books: openai.OpenAI) -> None:
-    asked = {"page_url": f"{ORIGIN}/owls", "scope": "page"}
-    assert LINK.search(ask(books, extra_body=asked).choices[0].message.content)
+@pytest.mark.parametrize(
+    ("before", "fields"), [(120, {}), (0, {"page_url": f"{ORIGIN}/owls", "scope": "page"})]
+)
+def test_a_long_conversation_or_a_page_and_a_scope_may_be_sent(
+    books: openai.OpenAI, before: int, fields: dict[str, str]
+) -> None:
+    turn: MessageParam = {"role": "assistant", "content": "They do. " * 60}
+    answer = ask(books, [*[turn] * before, *ASKED], extra_body=fields)
+    assert LINK.search(answer.choices[0].message.content)
 
 
 def sent(content: object, role: str = "user") -> dict[str, object]:
