@@ -152,6 +152,7 @@ def test_a_body_up_to_the_limit_is_read_and_none_over_it_with_or_without_a_lengt
     for content in (whole + b" ", iter([whole, b" "])):
         response = client.post("/v1/chat", content=content, headers=headers)
         assert_problem(response, 413, "body_too_large")
+        assert response.headers["connection"] == "close"  # the rest is not read
 
 
 def test_a_fault_of_the_body_is_named_once_with_what_to_do(client: httpx.Client) -> None:
