@@ -22,7 +22,7 @@ from typing import TypeAlias
 from fastapi import FastAPI
 
 from app.api import admin_routes, feedback, limits, metrics, problems, routes, security
-from app.api.description import DESCRIPTION, TAGS, extend_description
+from app.api.description import DESCRIPTION, extend_description
 from app.api.ingest_jobs import IngestJobs
 from app.api.limits import FairQueue, RateLimit
 from app.api.pages import PAGE_ROUTES
@@ -56,7 +56,6 @@ def create_app(
         title="textbook-rag",
         version=metadata.version("textbook-rag"),
         description=DESCRIPTION,
-        openapi_tags=TAGS,
         docs_url=None,  # its page would load scripts from a CDN
         redoc_url=None,
         openapi_url="/v1/openapi.json",
@@ -71,7 +70,8 @@ def create_app(
     app.state.error_shapes = dict.fromkeys(PATHS, openai_error)
     app.state.keys = site_keys(settings)
     app.state.metrics = metrics.Metrics()
-    security.install(app, settings, app.state.keys, app.state.metrics)
+    app.state.running = set()  # the tasks of the requests that have not ended
+    security.install(app, settings)
     app.include_router(routes.open_router)
     for one in (routes, openai, ai_sdk, metrics, feedback, admin_routes):
         app.include_router(one.router)
@@ -96,7 +96,7 @@ async def _lifespan(
                 yield
             finally:
                 # uvicorn has cancelled what still runs: it sends its last event or its error.
-                if running := app.state.metrics.running:
+                if running := app.state.running:
                     await asyncio.wait(running, timeout=EXIT_SECONDS)
                 await app.state.ingest_jobs.close()
                 _log.info("serve.stopped")

@@ -13,13 +13,6 @@ DESCRIPTION = """\
 Questions to a textbook, answered from the book only. Each claim has a citation that opens the
 book's site at the cited paragraph. Errors are RFC 9457 problems with a stable `code`.
 """
-TAGS = [
-    {"name": "answers", "description": "Ask and search."},
-    {"name": "books", "description": "What is in the index."},
-    {"name": "protocols", "description": "The same answers in the protocols of other APIs."},
-    {"name": "admin", "description": "Bring books up to date, with a secret key."},
-    {"name": "operation", "description": "For the operator's monitoring."},
-]
 
 
 def extend_description(app: FastAPI) -> None:

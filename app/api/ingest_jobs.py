@@ -42,14 +42,11 @@ class IngestJob(Body):
     """failed: the index is unchanged."""
     started_at: datetime
     ended_at: datetime | None = None
-    phase: str = ""
-    """read, chunk, compare, embed, index, publish."""
-    done: int = 0
-    total: int = 0
-    """0 if unknown."""
-    unit: str = ""
+    progress: dict[str, JsonValue] | None = None
+    """`phase` (read, chunk, compare, embed, index, publish), `done`, `total` (0 if unknown) and
+    `unit`; as `textbook-rag ingest --json` prints them."""
     report: dict[str, JsonValue] | None = None
-    """As `textbook-rag ingest --json` prints it."""
+    """As `textbook-rag ingest --json` prints it at the end."""
     error: ErrorEvent | None = None
 
 
@@ -156,17 +153,18 @@ async def _followed(child: Process, job: IngestJob) -> ErrorEvent | None:
     """Read the child's lines until it ends; return its error. Lines without JSON are logged."""
     error = None
     async for line in child.stdout or asyncio.StreamReader():
-        sent = _object(line)
+        try:
+            sent: dict[str, Any] = dict(json.loads(line))
+        except (ValueError, TypeError):
+            _log.info("ingest.said", extra={"line": line.decode("utf-8", "replace").rstrip()})
+            continue
         if "phase" in sent:
-            job.phase, job.done = sent["phase"], sent["done"]
-            job.total, job.unit = sent["total"], sent["unit"]
+            job.progress = sent
         elif "error" in sent:
             # With its detailed message: only the owner sees it.
             error = ErrorEvent(code=sent["error"], message=sent["message"])
-        elif sent:
-            job.report = sent
         else:
-            _log.info("ingest.said", extra={"line": line.decode("utf-8", "replace").rstrip()})
+            job.report = sent
     status = await child.wait()
     if error is None and (status or job.report is None):
         message = (
@@ -175,15 +173,6 @@ async def _followed(child: Process, job: IngestJob) -> ErrorEvent | None:
         )
         return ErrorEvent(code=StorageError.code, message=message)
     return error
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    """Return the JSON object of a line; an empty one for a message."""
-    try:
-        found = json.loads(line) if line.startswith(b"{") else {}
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _remove_leftovers(uploads: Path) -> None:

@@ -104,10 +104,6 @@ class ChatRequest(ReadingContext, RequestBody):
     stream: bool = False
     """Answer as server-sent events, as with `Accept: text/event-stream`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"question": EXAMPLE, "stream": True}]}
-    )
-
     @model_validator(mode="after")
     def _check_together(self) -> ChatRequest:
         message = ""
@@ -130,7 +126,3 @@ class SearchRequest(RequestBody):
     searched."""
     k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] = 5
     """How many chunks to return."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"question": "vocabulary mismatch", "k": 3}]}
-    )

@@ -16,7 +16,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.keys import API_PREFIX, has_keys, host_of, is_loopback, require_key
 from app.api.limits import charge
-from app.api.metrics import Metrics
 from app.api.problems import CLOSE, Refused
 from app.api.request_log import RecordedRequests
 from app.bootstrap.local_state import SiteKeys
@@ -176,10 +175,10 @@ def check_origin(request: Request, origins: Sequence[str]) -> None:
         raise Refused(403, "origin_not_allowed", detail)
 
 
-def install(app: FastAPI, settings: Settings, keys: SiteKeys, metrics: Metrics) -> None:
+def install(app: FastAPI, settings: Settings) -> None:
     """Add the middleware, innermost first."""
-    origins = [*filter(None, settings.allowed_origins.split(","))]
+    keys, origins = app.state.keys, [*filter(None, settings.allowed_origins.split(","))]
     app.add_middleware(Door, keys=keys, origins=origins, open_to_all=settings.open)
-    app.add_middleware(RecordedRequests, metrics=metrics)
+    app.add_middleware(RecordedRequests)
     app.add_middleware(SiteOrigins, keys=keys, allow_origins=origins)
     app.add_middleware(SecurityHeaders, image_origins=settings.image_origins.split(","))

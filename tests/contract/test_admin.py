@@ -64,7 +64,7 @@ def ended(admin: httpx.Client, book: str) -> dict[str, Any]:
     """Return the last state of the book's ingest; its phases are in order."""
     phases = [""]
     while (state := admin.get(f"/{book}/ingest").raise_for_status().json())["state"] == "running":
-        phases.append(state["phase"])
+        phases.append((state["progress"] or {}).get("phase", ""))
         time.sleep(0.02)
     assert phases == sorted(phases, key=PHASES.index)
     found: dict[str, Any] = state
