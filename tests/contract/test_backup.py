@@ -21,7 +21,6 @@ from app.adapters.book_pages import BookPages
 from app.adapters.qdrant.backup import reading_backup, writing_backup
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.adapters.sqlite.state_files import SqliteStateFiles
 from app.bootstrap.backups import Stores
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, InputError
@@ -85,8 +84,7 @@ def ledger() -> Ledger:
 
 
 def stores(index: BookStore, home: Path) -> Stores:
-    files = SqliteStateFiles(home)
-    return Stores(index, SqliteLedgers(home / "ledger"), BookPages(home / "pages"), files)
+    return Stores(index, SqliteLedgers(home / "ledger"), BookPages(home / "pages"), home)
 
 
 async def back_up(index: BookStore, home: Path, file: Path) -> list[BookManifest]:
@@ -157,7 +155,7 @@ def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path,
 
 def content(file: Path) -> object:
     with reading_backup(file) as backup:
-        pages = [(book, [bits(page) for page in backup.pages(book)]) for book in backup.books]
+        pages = [(book, [bits(page) for page in backup.points(book)]) for book in backup.books]
         return backup.books, pages, backup.state
 
 
@@ -269,7 +267,7 @@ def test_state_that_is_there_is_kept_and_what_is_missing_is_restored(home: Path,
     run("keys", "add", "--secret", "--label", "new")
     (state / "questions.sqlite-wal").write_bytes(b"of a file that was deleted")
     done = run("restore", file)
-    assert re.findall(r"(\w+)\.sqlite: restored", done.out) == ["embeddings", "questions"]
+    assert re.findall(r"(\w+)\.sqlite: restored", done.out) == ["questions", "embeddings"]
     assert re.findall(r"(\w+)\.sqlite: kept", done.err) == ["keys"]
     assert [one["label"] for one in json.loads(run("keys", "list", "--json").out)] == ["new"]
     with contextlib.closing(sqlite3.connect(state / "questions.sqlite")) as restored:
