@@ -132,10 +132,9 @@ async def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_bo
 ) -> None:
     index, records = index_of(client), records_of(client)
     await publish(index, "broken", points("broken", [1]))
-    record = await records.read(BookId("broken"))
-    assert record.current
-    broken = replace(record, current=replace(record.current, manifest={"layout": 0}))
-    await records.put(record, broken)
+    await client.set_payload(
+        "textbook~books", {"layout": 0}, models.Filter(), key="generations[0].manifest"
+    )
     with pytest.raises(StorageError, match=f"broken: not an index of layout {LAYOUT}"):
         await index.check()
     await publish(index, "book", points("book", [1]))
@@ -234,7 +233,7 @@ async def test_a_rollback_that_comes_second_says_so(client: AsyncQdrantClient) -
     async def come_second(name: str, **arguments: Any) -> None:
         methods.overwrite_payload = overwrite
         record = await records.read(BookId("book"))
-        await records.put(record, replace(record, previous=None))
+        await records.put(record, replace(record, generations=record.generations[:1]))
         await overwrite(name, **arguments)
 
     methods.overwrite_payload = come_second

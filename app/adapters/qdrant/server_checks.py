@@ -13,42 +13,38 @@ from qdrant_client import models
 
 from app.adapters.qdrant.payload import index_point
 from app.adapters.qdrant.server_points import CHECKSUM_FIELD, checksum, condition_of
-from app.adapters.qdrant.server_records import GenerationRecord
-from app.adapters.qdrant.server_store import GENERATION_FIELD, PAGE, ServerStore, match_any
-from app.domain.book_id import BookId
+from app.adapters.qdrant.server_records import StoredGeneration
+from app.adapters.qdrant.server_store import GENERATION_FIELD, ServerStore, match_any
 from app.domain.errors import IndexUnreadable, StorageError
 from app.domain.indexed_book import BookManifest
 
 
 async def missing_points(
-    store: ServerStore, which: Sequence[tuple[BookId, GenerationRecord]]
+    store: ServerStore, generations: Sequence[StoredGeneration]
 ) -> dict[str, str]:
-    """Count the points; return by generation key what is wrong, for those that lack some."""
+    """Count the points; return the faults of the generations that lack some, by key."""
     found: dict[str, str] = {}
-    by_dimension: dict[int, dict[str, BookManifest]] = defaultdict(dict)
-    for book, one in which:
+    by_dimension: dict[int, list[StoredGeneration]] = defaultdict(list)
+    for one in generations:
+        by_dimension[one.manifest.dimension].append(one)
+    for dimension, some in by_dimension.items():
         try:
-            manifest = one.read_manifest(f"{store.address} {book}")
-            by_dimension[manifest.dimension][one.key] = manifest
-        except IndexUnreadable as error:
-            found[one.key] = str(error)
-    for dimension, generations in by_dimension.items():
-        try:
-            counts = await _counts(store, store.points(dimension), list(generations))
+            counts = await _counts(store, store.points(dimension), [one.key for one in some])
         except StorageError as error:  # such as a missing collection
-            found |= dict.fromkeys(generations, str(error))
+            found |= {one.key: str(error) for one in some}
             continue
-        for key, manifest in generations.items():
-            if (count := counts.get(key, 0)) != manifest.chunks:
-                found[key] = _fault(store, manifest, f"it has {count} of {manifest.chunks} chunks")
+        for one in some:
+            count, chunks = counts.get(one.key, 0), one.manifest.chunks
+            if count != chunks:
+                found[one.key] = _fault(store, one.manifest, f"it has {count} of {chunks} chunks")
     return found
 
 
-async def damage(store: ServerStore, book: BookId, generation: GenerationRecord) -> str:
+async def damage(store: ServerStore, generation: StoredGeneration) -> str:
     """Read every point of a generation; return what is wrong, or ""."""
+    manifest = generation.manifest
+    condition = condition_of({generation.key: manifest.book})
     try:
-        manifest = generation.read_manifest(f"{store.address} {book}")
-        condition = condition_of({generation.key: book})
         records = store.scroll(store.points(manifest.dimension), condition, vectors=True)
         intact = sum([_is_intact(record) async for record in records])
     except StorageError as error:
@@ -64,14 +60,11 @@ def _fault(store: ServerStore, manifest: BookManifest, fault: str) -> str:
 
 
 async def _counts(store: ServerStore, collection: str, keys: Sequence[str]) -> Mapping[str, int]:
-    counts: dict[str, int] = {}
-    for start in range(0, len(keys), PAGE):
-        some = models.Filter(must=[match_any(GENERATION_FIELD, keys[start : start + PAGE])])
-        answer = await store.client.facet(
-            collection, GENERATION_FIELD, facet_filter=some, limit=PAGE, exact=True
-        )
-        counts |= {str(hit.value): hit.count for hit in answer.hits}
-    return counts
+    some = models.Filter(must=[match_any(GENERATION_FIELD, keys)])
+    answer = await store.client.facet(
+        collection, GENERATION_FIELD, facet_filter=some, limit=len(keys), exact=True
+    )
+    return {str(hit.value): hit.count for hit in answer.hits}
 
 
 def _is_intact(record: models.Record) -> bool:
