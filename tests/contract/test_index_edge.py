@@ -149,16 +149,16 @@ def test_a_book_that_is_removed_before_it_is_locked_is_not_removed_twice_and_com
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
     """Let something happen once, right after `current` is read."""
-    current = BookFolder.current
+    kept = BookFolder.kept
 
     def happens(action: Callable[[], None]) -> None:
-        def current_before(folder: BookFolder) -> tuple[int, int]:
-            monkeypatch.setattr(BookFolder, "current", current)
-            numbers = folder.current()
+        def kept_before(folder: BookFolder) -> list[int]:
+            monkeypatch.setattr(BookFolder, "kept", kept)
+            numbers = folder.kept()
             action()
             return numbers
 
-        monkeypatch.setattr(BookFolder, "current", current_before)
+        monkeypatch.setattr(BookFolder, "kept", kept_before)
 
     return happens
 

@@ -99,7 +99,7 @@ class OpenBooks:
         if folder.book not in self._books:
             try:
                 with storage_errors(folder.path):
-                    return folder.settled(lambda: folder.stored(folder.current()[0])).manifest
+                    return folder.settled(lambda: folder.stored(folder.kept()[0])).manifest
             except StorageError:
                 pass  # the generation before may answer
         return self.get(folder).manifest
@@ -142,7 +142,7 @@ class OpenBooks:
         try:
             with storage_errors(folder.path):
                 stamp = folder.stamp()
-                load = lambda: Generation.load(folder, folder.current()[0])  # noqa: E731
+                load = lambda: Generation.load(folder, folder.kept()[0])  # noqa: E731
                 self._books[book] = _OpenBook(stamp, folder.settled(load))
                 self.listed_at = -math.inf
         except BookNotFound:
