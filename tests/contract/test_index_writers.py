@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from qdrant_client import AsyncQdrantClient
+from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.payload import LAYOUT
 from app.adapters.qdrant.server import ServerIndex
@@ -130,7 +130,7 @@ async def test_a_reader_whose_generation_was_deleted_looks_again(client: AsyncQd
 async def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_books_alone(
     client: AsyncQdrantClient,
 ) -> None:
-    index, records = index_of(client), records_of(client)
+    index = index_of(client)
     await publish(index, "broken", points("broken", [1]))
     await client.set_payload(
         "textbook~books", {"layout": 0}, models.Filter(), key="generations[0].manifest"
