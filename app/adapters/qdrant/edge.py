@@ -138,17 +138,7 @@ class EdgeIndex:
 
     @in_thread
     def check(self) -> None:
-        answering, failed = 0, None
-        for folder in self._folders():
-            try:
-                self._books.check(folder)
-                answering += 1
-            except BookNotFound:
-                pass
-            except StorageError as error:
-                failed = error
-        if failed and not answering:
-            raise failed
+        list(self._each((), lambda one: one.manifest))
 
     def _folder(self, book: BookId) -> BookFolder:
         return BookFolder(self._root / BookId(book))

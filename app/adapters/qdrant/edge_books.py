@@ -108,11 +108,6 @@ class OpenBooks:
         """Return the damaged books that are known so far. Reads no file."""
         return {book: one.damage for book, one in list(self._books.items()) if one.damage}
 
-    def check(self, folder: BookFolder) -> None:
-        """Open the book if necessary and check its files. StorageError if it cannot answer."""
-        with self._opening:
-            self._look(folder).answering()
-
     def look_again(self, book: BookId) -> None:
         """Make the next `get` open the book again, after a switch or a failure of the engine."""
         self.listed_at = -math.inf

@@ -19,7 +19,6 @@ from app.adapters.qdrant.payload import (
 from app.adapters.qdrant.server_catalogue import Catalogue
 from app.adapters.qdrant.server_checks import damage
 from app.adapters.qdrant.server_client import public_address
-from app.adapters.qdrant.server_errors import check_version
 from app.adapters.qdrant.server_points import (
     best_scores,
     chunk_id_of,
@@ -53,10 +52,8 @@ class ServerIndex:
         self._store = ServerStore(client, prefix, public_address(url), replicas)
         self._records = Records(self._store)
         self._catalogue = Catalogue(self._records, clock)
-        self._version_is_checked = False
 
     async def books(self) -> BookList:
-        await self._check_version()
         return await self._catalogue.books()
 
     async def damaged(self) -> Mapping[BookId, Damage]:
@@ -71,7 +68,7 @@ class ServerIndex:
 
     async def begin(self, book: BookId, dimension: int) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
-        await self._check_version()
+        await self.books()  # for the server's version
         await self._store.create(dimension)
         record = await self._records.take(BookId(book))
         switched = self._catalogue.look_again
@@ -88,12 +85,12 @@ class ServerIndex:
     ) -> Candidates:
         if sparse is not None and not sparse.indices:
             sparse = None
-        found, before = Candidates(), dict[int, dict[str, BookId]]()
+        found, before = Candidates(), dict[str, dict[str, BookId]]()
         while not (found.dense or found.sparse):
             if before:  # two switches since the look-up may have deleted the points
                 self._catalogue.look_again()
-            books = await self._served(filter.books)
-            if (scopes := _scopes(books)) == before:
+            books = await self._catalogue.served(filter.books)
+            if (scopes := self._scopes(books)) == before:
                 break
             before = scopes
             for manifest in (one.generations[0].manifest for one in books):
@@ -101,22 +98,21 @@ class ServerIndex:
                     check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
             asked = (dense, sparse, limit, filter)
             each = [
-                await search_points(self._store, self._store.points(dimension), scope, *asked)
-                for dimension, scope in scopes.items()
+                await search_points(self._store, collection, scope, *asked)
+                for collection, scope in scopes.items()
             ]
             found = Candidates.best(each, limit)
         return found
 
     async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         best = [0.0] * len(terms)
-        for dimension, scope in _scopes(await self._served(books)).items():
-            collection = self._store.points(dimension)
+        for collection, scope in self._scopes(await self._catalogue.served(books)).items():
             best = list(map(max, best, await best_scores(self._store, collection, scope, terms)))
         return best
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
         """One request for each book, and one more if it was switched meanwhile."""
-        served = await self._served(list(wanted)) if wanted else []
+        served = await self._catalogue.served(list(wanted)) if wanted else []
         each = await asyncio.gather(*(self._fetch(one, wanted[one.book]) for one in served))
         return [chunk for chunks in each for chunk in chunks]
 
@@ -133,9 +129,9 @@ class ServerIndex:
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         found = []
-        for dimension, scope in _scopes(await self._served(filter.books)).items():
-            condition = condition_of(scope, filter)
-            records = self._store.scroll(self._store.points(dimension), condition)
+        served = await self._catalogue.served(filter.books)
+        for collection, scope in self._scopes(served).items():
+            records = self._store.scroll(collection, condition_of(scope, filter))
             found += [from_payload(record.payload) async for record in records]
         return sorted(found, key=lambda chunk: (chunk.book, chunk.chunk_id))
 
@@ -168,7 +164,7 @@ class ServerIndex:
         return previous.manifest
 
     async def snapshot(self, book: BookId) -> Snapshot:
-        (served,) = await self._served([book])
+        (served,) = await self._catalogue.served([book])
         current = served.generations[0]
         return Snapshot(current.manifest, self._in_reading_order(current))
 
@@ -184,7 +180,7 @@ class ServerIndex:
 
     async def check(self) -> None:
         self._catalogue.look_again(compare=True)
-        await self._served([])
+        await self._catalogue.served([])
 
     async def _record(self, book: BookId) -> BookRecord:
         """Read the book's record. BookNotFound if it is not published, StorageError."""
@@ -194,20 +190,10 @@ class ServerIndex:
             raise BookNotFound.of(book)
         return record
 
-    async def _served(self, books: Sequence[BookId]) -> Sequence[BookRecord]:
-        await self._check_version()
-        return await self._catalogue.served(books)
-
-    async def _check_version(self) -> None:
-        if not self._version_is_checked:
-            check_version(self._store.address, (await self._store.client.info()).version)
-            self._version_is_checked = True
-
-
-def _scopes(books: Sequence[BookRecord]) -> dict[int, dict[str, BookId]]:
-    """The books' current generations by dimension: each dimension is a collection."""
-    scopes: dict[int, dict[str, BookId]] = defaultdict(dict)
-    for one in books:
-        current = one.generations[0]
-        scopes[current.manifest.dimension][current.key] = one.book
-    return scopes
+    def _scopes(self, books: Sequence[BookRecord]) -> dict[str, dict[str, BookId]]:
+        """The books' current generations, with their books, by collection."""
+        scopes: dict[str, dict[str, BookId]] = defaultdict(dict)
+        for one in books:
+            current = one.generations[0]
+            scopes[self._store.points(current.manifest.dimension)][current.key] = one.book
+        return scopes

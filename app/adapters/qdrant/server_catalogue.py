@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from app.adapters.qdrant.server_checks import missing_points
+from app.adapters.qdrant.server_errors import check_version
 from app.adapters.qdrant.server_records import BookRecord, Records
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable
@@ -35,6 +36,7 @@ class Catalogue:
         self._books = BookList()
         self._refreshed = self._compared = -math.inf
         self._refreshing = asyncio.Lock()
+        self._version_is_checked = False
 
     def look_again(self, *, compare: bool = False) -> None:
         """Ask the server at the next use; called after a switch, or for an up-to-date answer.
@@ -81,6 +83,10 @@ class Catalogue:
 
     async def _read_changed(self) -> bool:
         """Read the records that have changed, forget books that are gone; return if any has."""
+        if not self._version_is_checked:
+            store = self._records.store
+            check_version(store.address, (await store.client.info()).version)
+            self._version_is_checked = True
         revisions = await self._records.revisions()
         found = {BookId(name): one for name, one in revisions.items() if is_book_id(name)}
         kept = {book: one for book, one in self._known.items() if found.get(book) == one.revision}
