@@ -17,12 +17,12 @@ from app.adapters.qdrant.payload import (
     in_reading_order,
 )
 from app.adapters.qdrant.server_catalogue import Catalogue
-from app.adapters.qdrant.server_checks import damage
 from app.adapters.qdrant.server_client import public_address
 from app.adapters.qdrant.server_points import (
     best_scores,
     chunk_id_of,
     condition_of,
+    damage,
     point_id,
     retrieve_points,
     search_points,

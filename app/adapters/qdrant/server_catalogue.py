@@ -7,8 +7,8 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from app.adapters.qdrant.server_checks import missing_points
 from app.adapters.qdrant.server_errors import check_version
+from app.adapters.qdrant.server_points import missing_points
 from app.adapters.qdrant.server_records import BookRecord, Records
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable

@@ -16,8 +16,7 @@ from app.adapters.qdrant.payload import (
     check_count,
     check_dimension,
 )
-from app.adapters.qdrant.server_checks import missing_points
-from app.adapters.qdrant.server_points import condition_of, point_of
+from app.adapters.qdrant.server_points import condition_of, missing_points, point_of
 from app.adapters.qdrant.server_records import BookRecord, Records, StoredGeneration
 from app.adapters.qdrant.server_store import BATCH, GENERATION_FIELD, ServerStore, match_any
 from app.domain.book_id import BookId
