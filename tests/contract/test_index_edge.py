@@ -13,19 +13,13 @@ from qdrant_edge import EdgeShard
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_folder import BookFolder
-from app.adapters.qdrant.edge_shard import load_shard, storage_errors
+from app.adapters.qdrant.edge_shard import load_shard
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexBusy
 from app.services.verify import VerifyBooks
-from tests.index_points import (
-    DIMENSION,
-    chunk_id,
-    points,
-    publish,
-    quick_folder,
-)
-from tests.index_processes import Clock, book_entries, ids, in_process, output
+from tests.index_points import DIMENSION, chunk_id, ids, points, publish, quick_folder
+from tests.index_processes import Clock, book_entries, in_process, output
 from tests.index_stores import found
 
 
@@ -121,12 +115,6 @@ def test_a_read_only_home_is_searched_in_a_copy_and_written_never(home: Path, co
     assert chunk_id("book", 1) in hits
     assert (int(made), list(copies.iterdir())) == (1, [])
     assert asyncio.run(found(EdgeIndex(home))) == ids(1)
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
-def test_what_is_no_failure_of_the_engine_passes_through(error: type[BaseException]) -> None:
-    with pytest.raises(error), storage_errors(Path()):
-        raise error
 
 
 def test_a_book_that_is_removed_before_it_is_locked_is_not_removed_twice_and_comes_back(
