@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -16,7 +17,6 @@ from app.bootstrap import providers
 from app.domain.cost import Price
 from app.services.budget import Budget
 from app.services.provider_calls import ProviderCalls
-from app.services.rate_limiter import RateLimiter
 from app.services.resilience import CircuitBreaker
 
 
@@ -26,11 +26,14 @@ def model_server(client: httpx.AsyncClient) -> Provider:
 
 
 def free_calls(
-    breaker: CircuitBreaker | None = None, limiter: RateLimiter | None = None
+    model: str = "llama",
+    price: Price | None = None,
+    **options: Any,
 ) -> ProviderCalls:
     """Without a budget, and without a file: what is free is not counted."""
     budget = Budget(SqliteSpending(Path("never-written")), None, None)
-    return ProviderCalls(budget, Price(), breaker or CircuitBreaker("the provider"), limiter)
+    given = {"breaker": CircuitBreaker("the provider"), **options}
+    return ProviderCalls(model, budget, price, **given)
 
 
 @contextmanager

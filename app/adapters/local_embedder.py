@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.cost import EmbedderLimits
+from app.domain.cost import Tariff
 from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
 
@@ -43,8 +43,7 @@ class LocalEmbedder:
 
     space = MODEL
     dimension = DIMENSION
-    limits = EmbedderLimits(texts_per_call=_BATCH)
-    billed_tokens = 0
+    tariff = Tariff(texts_per_call=_BATCH)
 
     def __init__(self, token_vectors: NDArray[np.float16], tokenizer: Tokenizer) -> None:
         """`token_vectors` has the shape (vocabulary size, 256)."""
@@ -69,15 +68,12 @@ class LocalEmbedder:
         vectors = np.memmap(folder / _WEIGHTS, np.float16, "r", header, shape)
         return cls(vectors, Tokenizer.from_buffer(tokenizer))
 
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        if len(texts) <= _FEW:
-            return self._embed(texts)
-        return [vector async for vectors in self.embed_batches(texts) for vector in vectors]
-
     async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
         """Yield the vectors of each finished batch."""
         for start in range(0, len(texts), _BATCH):
-            yield await asyncio.to_thread(self._embed, texts[start : start + _BATCH])
+            some = texts[start : start + _BATCH]
+            few = len(some) <= _FEW
+            yield self._embed(some) if few else await asyncio.to_thread(self._embed, some)
 
     async def embed_query(self, text: str) -> Vector:
         # Not in a thread: embedding a question takes less time than starting a thread.

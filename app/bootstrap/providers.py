@@ -18,13 +18,12 @@ from app.adapters.sqlite.spending import SqliteSpending
 from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
 from app.bootstrap.home_server import HomeServer, home_server
-from app.domain.cost import Price, Tariff
+from app.domain.cost import Price
 from app.domain.errors import ConfigError
 from app.services.budget import Budget
 from app.services.cross_lingual import CrossLingualScorer
 from app.services.ports import Embedder, ParagraphScorer, Reranker
 from app.services.provider_calls import ProviderCalls
-from app.services.rate_limiter import RateLimiter
 from app.services.resilience import CircuitBreaker
 from app.settings import SMALL_CONTEXT, Settings
 
@@ -79,9 +78,8 @@ class Providers:
             client = await self._client()
             from app.adapters.providers.cohere_reranker import CohereReranker  # noqa: PLC0415
 
-            model = self.settings.cohere_rerank_model
-            calls = self._calls("reranker", "Cohere's rerank", model)
-            return CohereReranker(client, calls, token_counter(), model)
+            calls = self._calls("reranker", "Cohere's rerank", self.settings.cohere_rerank_model)
+            return CohereReranker(client, calls, token_counter())
         return None
 
     async def language_model(self) -> LanguageModel | None:
@@ -124,24 +122,17 @@ class Providers:
 
     async def _cohere_embedder(self) -> CohereEmbedder:
         client = await self._client()
-        from app.adapters.providers import cohere_embedder  # noqa: PLC0415
+        from app.adapters.providers import cohere_embedder, rate_limiter  # noqa: PLC0415
 
-        settings = self.settings
-        models = [one.strip() for one in settings.cohere_embed_model.split(",")]
-        limiter = RateLimiter(cohere_embedder.EMBED_LIMITS[settings.cohere_tier])
+        models = [one.strip() for one in self.settings.cohere_embed_model.split(",")]
+        limits = cohere_embedder.EMBED_LIMITS[self.settings.cohere_tier]
         # Each model has its own price. The last of the two breakers is that of questions.
-        documents, asking = (
-            self._calls("embedder", "Cohere's embed", one, limiter=limiter)
-            for one in (models[0], models[-1])
+        documents, questions = (
+            self._calls("embedder", "Cohere's embed", one) for one in (models[0], models[-1])
         )
+        limiter = rate_limiter.RateLimiter(limits)
         return cohere_embedder.CohereEmbedder(
-            client,
-            documents,
-            token_counter(),
-            model=models[0],
-            dimension=cohere_embedder.dimension_of(models[0]),
-            asking=asking,
-            question_model=models[-1],
+            client, documents, questions, limiter, token_counter()
         )
 
     async def _on_server(self, server: HomeServer, price: Price | None = None) -> OpenAIGenerator:
@@ -173,7 +164,6 @@ class Providers:
         name: str,
         model: str,
         price: Price | None = None,
-        limiter: RateLimiter | None = None,
     ) -> ProviderCalls:
         """Return the calls to `model`. ConfigError if a limit needs its price."""
         price = price or self.settings.price(model)
@@ -181,14 +171,7 @@ class Providers:
             message = f"a budget needs the price of {model}: set RAG_PRICES"
             raise ConfigError(message)
         self.breakers[role] = CircuitBreaker(name)
-        return ProviderCalls(self.budget, price or Price(), self.breakers[role], limiter)
-
-
-def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
-    if isinstance(embedder, LocalEmbedder | FastembedEmbedder):
-        return Tariff(embedder.limits)
-    price = settings.price(embedder.model)
-    return Tariff(embedder.limits, price.input_tokens if price else None)
+        return ProviderCalls(model, self.budget, price, self.breakers[role])
 
 
 def fastembed_model(setting: str, default: str) -> str:

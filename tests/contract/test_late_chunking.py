@@ -13,6 +13,7 @@ from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.bootstrap.chunking import chunk_book
 from app.domain.retrieval.query import Vector
 from app.services.ingest import IngestBook
+from app.services.ports import embed_documents
 from tests.command_line import Run
 from tests.ingesting import WORDS, Bench, edit, make_book, open_bench
 from tests.tiny_models import EMBEDDER, write_embedder
@@ -36,13 +37,14 @@ class Recorder:
     def __init__(self, models: Path) -> None:
         self.inner = FastembedEmbedder.load(EMBEDDER, models)
         self.space, self.dimension = self.inner.space, self.inner.dimension
-        self.embed_documents = self.inner.embed_documents
+        self.tariff = self.inner.tariff
         self.embed_batches = self.inner.embed_batches
         self.embed_query = self.inner.embed_query
         self.documents: list[tuple[str, ...]] = []
 
     async def embed_in_context(self, texts: Sequence[str]) -> list[Vector]:
         self.documents.append(tuple(texts))
+        assert self.inner.embed_in_context
         return await self.inner.embed_in_context(texts)
 
 
@@ -78,8 +80,8 @@ async def test_vectors_are_those_of_the_chunks_within_their_document(
     file = min(stored)[0]
     texts = [p.chunk.text_content for (name, _), p in sorted(stored.items()) if name == file]
     assert embedder.documents[0] == ("Page 0", *texts)
-    _, *within = await embedder.inner.embed_in_context(["Page 0", *texts])
-    alone = await embedder.inner.embed_documents(texts)
+    _, *within = await embedder.embed_in_context(["Page 0", *texts])
+    alone = await embed_documents(embedder.inner, texts)
     for place, vector in enumerate(within):
         assert list(stored[file, place].dense) == pytest.approx(list(vector), abs=1e-6)
     assert within[0] != alone[0]

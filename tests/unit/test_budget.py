@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def budget(home: Path, day: float | None, month: float | None = None) -> Budget:
 
 
 def paid_from(limit: Budget) -> ProviderCalls:
-    return ProviderCalls(limit, PRICE, CircuitBreaker("the provider"))
+    return ProviderCalls("llama", limit, PRICE, CircuitBreaker("the provider"))
 
 
 async def search(
@@ -122,7 +123,7 @@ async def test_the_error_says_until_when(
 
 
 async def test_a_model_without_a_price_is_not_stopped(tmp_path: Path) -> None:
-    free = ProviderCalls(budget(tmp_path, 0.0), Price(), CircuitBreaker("the provider"))
+    free = replace(paid_from(budget(tmp_path, 0.0)), price=None)
     assert await calls(free, 1) == 1
 
 

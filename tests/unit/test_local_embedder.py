@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 from app.adapters import local_embedder
 from app.adapters.local_embedder import LocalEmbedder
 from app.domain.errors import ConfigError
+from app.services.ports import embed_documents
 
 TEXTS = [
     "What is photosynthesis?",
@@ -48,12 +49,12 @@ async def test_vectors_are_those_of_the_package_itself(embedder: LocalEmbedder) 
         load_file(folder / local_embedder._WEIGHTS)["embedding.weight"],
         Tokenizer.from_file(str(folder / local_embedder._TOKENIZER)),
     )
-    ours = await embedder.embed_documents(TEXTS)
+    ours = await embed_documents(embedder, TEXTS)
     assert np.allclose(np.array(ours), package.embed(TEXTS, norm=True), atol=1e-6)
 
 
 async def test_vectors_are_float32_of_length_1(embedder: LocalEmbedder) -> None:
-    for vector in await embedder.embed_documents(TEXTS):
+    for vector in await embed_documents(embedder, TEXTS):
         assert vector.typecode == "f"
         assert len(vector) == embedder.dimension == 256
         assert math.hypot(*vector) == pytest.approx(1.0, abs=1e-6)
@@ -62,9 +63,9 @@ async def test_vectors_are_float32_of_length_1(embedder: LocalEmbedder) -> None:
 async def test_a_text_has_the_same_bytes_alone_in_company_and_as_a_question(
     embedder: LocalEmbedder,
 ) -> None:
-    together = await embedder.embed_documents(TEXTS)
+    together = await embed_documents(embedder, TEXTS)
     for text, vector in zip(TEXTS, together, strict=True):
-        assert (await embedder.embed_documents([text]))[0].tobytes() == vector.tobytes()
+        assert (await embed_documents(embedder, [text]))[0].tobytes() == vector.tobytes()
         assert (await embedder.embed_query(text)).tobytes() == vector.tobytes()
 
 
@@ -75,13 +76,13 @@ async def test_batches_cover_all_texts_in_order(
 
     batches = [batch async for batch in embedder.embed_batches(TEXTS)]
     assert len(batches) == (len(TEXTS) + 1) // 2
-    assert [vector for batch in batches for vector in batch] == await embedder.embed_documents(
-        TEXTS
+    assert [vector for batch in batches for vector in batch] == await embed_documents(
+        embedder, TEXTS
     )
 
 
 async def test_a_text_without_a_token_has_the_zero_vector(embedder: LocalEmbedder) -> None:
-    (vector,) = await embedder.embed_documents([""])
+    (vector,) = await embed_documents(embedder, [""])
     assert vector.tolist() == [0.0] * 256
 
 

@@ -127,7 +127,7 @@ async def use(provider: ProviderCalls, work: Awaitable[None], seconds: float = S
 async def test_a_provider_that_hangs_is_left_alone_after_a_few_calls(
     breaker: CircuitBreaker,
 ) -> None:
-    provider, reached = free_calls(breaker), 0
+    provider, reached = free_calls(breaker=breaker), 0
 
     async def silence() -> None:
         nonlocal reached
@@ -146,7 +146,7 @@ async def test_a_spent_budget_does_not_open_the_circuit(
     tmp_path: Path, breaker: CircuitBreaker
 ) -> None:
     budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.0, None)
-    provider = ProviderCalls(budget, Price(1.0), breaker)
+    provider = ProviderCalls("llama", budget, Price(1.0), breaker)
 
     for _ in range(5):
         with pytest.raises(errors.BudgetSpent):
@@ -159,7 +159,7 @@ async def test_an_ingest_is_not_stopped_by_the_circuit_and_does_not_open_it(
     breaker: CircuitBreaker,
 ) -> None:
     async def ingest(error: errors.ProviderError | None = None) -> None:
-        async with free_calls(breaker).call(Units()):
+        async with free_calls(breaker=breaker).call(Units()):
             if error:
                 raise error
 
@@ -199,7 +199,7 @@ class Script(httpx.AsyncByteStream):
     ) -> AsyncGenerator[GeneratorEvent, None]:
         serve = httpx.MockTransport(lambda _: httpx.Response(200, stream=self))
         server = model_server(httpx.AsyncClient(transport=serve, base_url="http://model.example"))
-        calls = free_calls(breaker)
+        calls = free_calls(breaker=breaker)
         model = OpenAIGenerator(server, calls, calls, "llama", seconds, chunk_seconds=LONG)
         return model.generate(GenerationRequest("Why?", (), ()))
 

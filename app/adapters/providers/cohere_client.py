@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.adapters.providers.http import Provider, connect
+from app.adapters.providers.http import Provider, connect, tokens_of
 from app.domain.errors import ProviderUnavailable
 
 if TYPE_CHECKING:
@@ -60,3 +60,9 @@ async def open_client(api_key: str, base_url: str) -> AsyncIterator[CohereClient
         address, http = base_url.rstrip("/"), provider.client
         sdk = AsyncClientV2(api_key.strip(), base_url=address, httpx_client=http)
         yield CohereClient(sdk, provider)
+
+
+def billed_by(response: object, unit: str) -> int | None:
+    """Return the billed number of these units; None if the response does not say it."""
+    units = getattr(getattr(response, "meta", None), "billed_units", None)
+    return tokens_of(getattr(units, unit, None))
