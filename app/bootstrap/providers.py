@@ -28,7 +28,7 @@ from app.services.resilience import CircuitBreaker
 from app.settings import SMALL_CONTEXT, Settings
 
 if TYPE_CHECKING:
-    from app.adapters.providers.cohere_chat import CohereGenerator
+    from app.adapters.providers.chat import ChatModel
     from app.adapters.providers.cohere_client import CohereClient
     from app.adapters.providers.cohere_embedder import CohereEmbedder
     from app.adapters.providers.openai_chat import OpenAIGenerator
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 OwnEmbedder: TypeAlias = "CohereEmbedder | LocalEmbedder | FastembedEmbedder"
-LanguageModel: TypeAlias = "CohereGenerator | OpenAIGenerator"
-"""A model for two tasks: generating answers and rewriting follow-up questions."""
 
 
 @dataclass(slots=True)
@@ -82,17 +80,18 @@ class Providers:
             return CohereReranker(client, calls, token_counter())
         return None
 
-    async def language_model(self) -> LanguageModel | None:
+    async def language_model(self) -> ChatModel | None:
         """Return the model that generates answers; None if answers are extractive."""
         settings = self.settings
         if settings.generator == "openai":
             server = HomeServer(settings.openai_base_url, settings.openai_model)
             return await self._on_server(server)
         if self._by_cohere(settings.generator):
-            client, model = await self._client(), settings.cohere_chat_model
+            client = await self._client()
             from app.adapters.providers.cohere_chat import CohereGenerator  # noqa: PLC0415
 
-            return CohereGenerator(client.provider, *self._chat("Cohere's chat", model), model)
+            calls = self._chat("Cohere's chat", settings.cohere_chat_model)
+            return CohereGenerator(client.provider, *calls)
         found = await home_server(settings) if settings.generator == "auto" else None
         if found is None:
             return None
@@ -146,7 +145,7 @@ class Providers:
         key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
         client = await self.stack.enter_async_context(open_server(server.base_url, key))
         short = settings.context_tokens <= SMALL_CONTEXT
-        return OpenAIGenerator(client, *calls, server.model, short_prompt=short)
+        return OpenAIGenerator(client, *calls, short_prompt=short)
 
     def _chat(
         self, name: str, model: str, price: Price | None = None

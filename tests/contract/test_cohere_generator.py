@@ -45,7 +45,7 @@ async def test_paragraphs_go_in_as_documents(model: CohereGenerator, double: Coh
     await answer(model)
     (request,) = double.to("chat")
     assert request.body["documents"][0] == {
-        "id": "p-one",
+        "id": "0",
         "data": {"title": "A > B", "text": CONTEXT[0].passage.text},
     }
     assert request.body["citation_options"] == {"mode": "FAST"}

@@ -90,7 +90,8 @@ async def test_a_dry_run_tells_what_will_be_billed(
         assert dry.tokens == pytest.approx(spent, rel=0.02)
         assert dry.batches == len(double.to("embed")) - calls
         assert dry.usd == pytest.approx(spent * PRICE / 1e6, rel=0.02)
-        assert (real.billed_tokens, real.usd) == (spent, pytest.approx(spent * PRICE / 1e6))
+        assert real.billed_tokens == spent
+        assert real.usd == pytest.approx(spent * PRICE / 1e6)
         edit(book / "page3.md", "Page3 part0", "Another lamp")
 
 

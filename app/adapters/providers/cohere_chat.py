@@ -3,108 +3,58 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from app.adapters.providers.chat import (
-    MAX_REWRITE_CHARACTERS,
-    Chat,
-    StreamReader,
-    answer_estimate,
-)
+from app.adapters.providers.chat import ChatModel, Prompt, StreamReader
 from app.adapters.providers.http import Event, Provider, field_of, text_of, usage_of
 from app.domain.characters import well_formed
 from app.domain.errors import ProviderError, ProviderUnavailable
-from app.domain.generated_text.events import (
-    GeneratedCitation,
-    GeneratedText,
-    GeneratorEvent,
-)
+from app.domain.generated_text.events import GeneratedCitation, GeneratedText, GeneratorEvent
 from app.domain.generated_text.model_text import ModelText
-from app.domain.prompts import (
-    ANSWER_FROM_DOCUMENTS,
-    MAX_ANSWER_TOKENS,
-    MAX_QUESTION_TOKENS,
-    answer_messages,
-    rewrite_messages,
-    visible,
-)
-from app.domain.retrieval.query import ContextPassage, Turn
+from app.domain.prompts import ANSWER_FROM_DOCUMENTS, ChatMessage, answer_messages, visible
+from app.domain.retrieval.query import ContextPassage
 from app.services.ports import GenerationRequest
-from app.services.provider_calls import ProviderCalls
 
 logger = logging.getLogger(__name__)
 
+EVENT_SECONDS = 20.0
+"""Time limit for each event: an answer may take longer."""
 
-@dataclass(frozen=True, slots=True)
-class CohereGenerator:
-    """Implements the ports `Generator` and `QuestionRewriter`."""
 
-    provider: Provider
-    answering: ProviderCalls
-    rewriting: ProviderCalls
-    model: str
-    first_seconds: float = 20.0
-    """Time limit for the first event, retries included; after it the answer is extractive."""
-    event_seconds: float = 30.0
-    """Time limit for each event: an answer may take longer."""
-
-    def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        documents = Documents(request.context)
-        messages = answer_messages(ANSWER_FROM_DOCUMENTS, request.question, request.history)
-        body = self._chat.body(
-            self.model,
-            messages,
-            MAX_ANSWER_TOKENS,
-            documents=documents.sent,
-            # Command A supports the citation modes FAST and OFF only.
-            citation_options={"mode": "FAST"},
-        )
-        reader = ChatReader(self.provider, documents, ModelText(), self.event_seconds)
-        estimate = answer_estimate(request)
-        return self._chat.answer(self.answering, estimate, self.first_seconds, body, reader)
+class CohereGenerator(ChatModel):
+    path = "v2/chat"
 
     async def check(self) -> None:
         """Do nothing: a check would cost money."""
 
-    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        messages = rewrite_messages(question, history)
-        body = self._chat.body(self.model, messages, MAX_QUESTION_TOKENS)
-        text = ModelText(MAX_REWRITE_CHARACTERS)
-        reader = ChatReader(self.provider, Documents(()), text, self.event_seconds)
-        return await self._chat.rewritten(self.rewriting, question, history, body, reader)
+    def answer_prompt(self, request: GenerationRequest) -> Prompt:
+        messages = answer_messages(ANSWER_FROM_DOCUMENTS, request.question, request.history)
+        # Positions, since a long paragraph may be here in several pieces.
+        documents = [
+            {"id": str(at), "data": _document(one)} for at, one in enumerate(request.context)
+        ]
+        # Command A supports the citation modes FAST and OFF only.
+        options = {"documents": documents, "citation_options": {"mode": "FAST"}}
+        return Prompt(messages, ChatReader(self.provider, ModelText(), request.context), options)
 
-    @property
-    def _chat(self) -> Chat:
-        return Chat(self.provider, "v2/chat")
+    def prompt(self, messages: Sequence[ChatMessage], text: ModelText) -> Prompt:
+        return Prompt(messages, ChatReader(self.provider, text))
 
 
-class Documents:
-    """The context as Cohere's documents, each with a unique id."""
-
-    def __init__(self, context: Sequence[ContextPassage]) -> None:
-        self.paragraph_ids: dict[str, str] = {}
-        """Document id to paragraph id."""
-        self.sent: list[dict[str, object]] = []
-        for position, item in enumerate(context):
-            passage = item.passage
-            # A long paragraph may be here in several pieces. "#" does not occur in paragraph ids.
-            first = passage.paragraph_id not in self.paragraph_ids
-            name = passage.paragraph_id if first else f"{passage.paragraph_id}#{position}"
-            self.paragraph_ids[name] = passage.paragraph_id
-            title = visible(" > ".join(passage.heading_path))
-            data = {"title": title, "text": visible(passage.text)}
-            self.sent.append({"id": name, "data": data})
+def _document(one: ContextPassage) -> dict[str, str]:
+    passage = one.passage
+    return {"title": visible(" > ".join(passage.heading_path)), "text": visible(passage.text)}
 
 
 class ChatReader(StreamReader):
     """Reads Cohere's events: text, citations with offsets, one end."""
 
     def __init__(
-        self, provider: Provider, documents: Documents, text: ModelText, seconds: float
+        self, provider: Provider, text: ModelText, context: Sequence[ContextPassage] = ()
     ) -> None:
-        super().__init__(provider, text, seconds)
-        self._documents = documents
+        super().__init__(provider, text, EVENT_SECONDS)
+        self._paragraph_ids = {str(at): one.passage.paragraph_id for at, one in enumerate(context)}
+        """By the id of the document."""
         self._length = 0
         self._blocks: dict[int, int] = {}
         """Offsets of the content blocks in the whole text."""
@@ -141,12 +91,12 @@ class ChatReader(StreamReader):
             yield GeneratedCitation(block + start, words, paragraphs)
 
     def _cited_paragraphs(self, sources: object) -> tuple[str, ...]:
-        known = self._documents.paragraph_ids
         names = (
             text_of(source, "id")
             for source in (sources if isinstance(sources, list) else ())
             if text_of(source, "type") == "document"
         )
+        known = self._paragraph_ids
         return tuple(dict.fromkeys(known[name] for name in names if name in known))
 
     def _end(self, delta: object) -> None:
