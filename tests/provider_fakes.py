@@ -31,7 +31,7 @@ def free_calls(
     **options: Any,
 ) -> ProviderCalls:
     """Without a budget, and without a file: what is free is not counted."""
-    budget = Budget(SqliteSpending(Path("never-written")), None, None)
+    budget = Budget(SqliteSpending(Path("never-written")), {})
     given = {"breaker": CircuitBreaker("the provider"), **options}
     return ProviderCalls(model, budget, price, **given)
 

@@ -20,7 +20,7 @@ from app.adapters.vectors import inner_products
 from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price
 from app.domain.errors import ConfigError
-from app.services.budget import Budget
+from app.services.budget import Budget, Period
 from app.services.cross_lingual import CrossLingualScorer
 from app.services.ports import Embedder, ParagraphScorer, Reranker
 from app.services.provider_calls import ProviderCalls
@@ -53,7 +53,10 @@ class Providers:
     @classmethod
     def of(cls, settings: Settings, stack: AsyncExitStack) -> Providers:
         store = SqliteSpending(settings.home / "spending.sqlite")
-        return cls(settings, Budget(store, settings.budget_day, settings.budget_month), stack)
+        limits: dict[Period, float | None]
+        limits = {"month": settings.budget_month, "day": settings.budget_day}
+        known = {period: usd for period, usd in limits.items() if usd is not None}
+        return cls(settings, Budget(store, known), stack)
 
     async def embedder(self) -> OwnEmbedder:
         setting = self.settings.embedder
@@ -166,7 +169,7 @@ class Providers:
     ) -> ProviderCalls:
         """Return the calls to `model`. ConfigError if a limit needs its price."""
         price = price or self.settings.price(model)
-        if price is None and self.budget.limited:
+        if price is None and self.budget.limits:
             message = f"a budget needs the price of {model}: set RAG_PRICES"
             raise ConfigError(message)
         self.breakers[role] = CircuitBreaker(name)

@@ -17,7 +17,7 @@ from app.adapters.providers.openai_chat import OpenAIGenerator
 from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.cost import Price, Units
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
-from app.services.budget import Budget
+from app.services.budget import Budget, Dollars
 from app.services.ports import GenerationRequest
 from app.services.provider_calls import ProviderCalls
 from app.services.recording import recording
@@ -33,7 +33,11 @@ PRICE = Price(2.0, 8.0, searches=1_000.0)
 
 def budget(home: Path, day: float | None, month: float | None = None) -> Budget:
     """A fresh one over the same file, as after a restart."""
-    return Budget(SqliteSpending(home / "spending.sqlite"), day, month, now=lambda: NOON)
+    limits: Dollars = {
+        **({} if month is None else {"month": month}),
+        **({} if day is None else {"day": day}),
+    }
+    return Budget(SqliteSpending(home / "spending.sqlite"), limits, now=lambda: NOON)
 
 
 def paid_from(limit: Budget) -> ProviderCalls:
@@ -63,7 +67,7 @@ async def calls(provider: ProviderCalls, times: int) -> int:
 
 
 async def spent(limit: Budget) -> float:
-    return (await limit.spent()).day
+    return (await limit.spent())["day"]
 
 
 async def test_no_call_begins_once_the_day_is_spent(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ async def test_a_provider_that_hangs_is_left_alone_after_a_few_calls(
 async def test_a_spent_budget_does_not_open_the_circuit(
     tmp_path: Path, breaker: CircuitBreaker
 ) -> None:
-    budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.0, None)
+    budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), {"day": 0.0})
     provider = ProviderCalls("llama", budget, Price(1.0), breaker)
 
     for _ in range(5):

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 
 from app.adapters.sqlite.file import SqliteFile
-from app.services.budget import Spent
+from app.services.budget import Dollars
 from app.services.threads import in_thread
 
 _SCHEMA = """
@@ -38,12 +38,12 @@ class SqliteSpending:
             self._connection.close()
 
     @in_thread
-    def spent(self, day: date) -> Spent:
+    def spent(self, day: date) -> Dollars:
         with self._transaction() as connection:
             return _spent(connection, day)
 
     @in_thread
-    def add(self, day: date, usd: float) -> Spent:
+    def add(self, day: date, usd: float) -> Dollars:
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO spending VALUES (?, ?) "
@@ -70,10 +70,10 @@ class SqliteSpending:
                 raise
 
 
-def _spent(connection: sqlite3.Connection, day: date) -> Spent:
+def _spent(connection: sqlite3.Connection, day: date) -> Dollars:
     query = (
         "SELECT coalesce(sum(usd) FILTER (WHERE day = ?), 0.0), coalesce(sum(usd), 0.0) "
         "FROM spending WHERE substr(day, 1, 7) = ?"
     )
     of_day, of_month = connection.execute(query, (day.isoformat(), f"{day:%Y-%m}")).fetchone()
-    return Spent(of_day, of_month)
+    return {"day": of_day, "month": of_month}
