@@ -171,7 +171,7 @@ class ChatModel(ABC):
 
             async def begin() -> httpx.Response:
                 async with reader.wait():
-                    response = self.provider.response("answer", self.path, body)
+                    response = self.provider.client.stream("POST", self.path, json=body)
                     return await stack.enter_async_context(response)
 
             response = await call.run(begin)

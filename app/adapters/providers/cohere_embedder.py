@@ -83,7 +83,7 @@ class CohereEmbedder:
         self._documents, self._questions, self._limiter = documents, questions, limiter
         self._count_tokens = count_tokens
         self._known: LRUCache[str, Vector] = LRUCache(CACHED_QUESTIONS)
-        self._errors = client.errors
+        self._errors = client.provider.errors
         self._embed = partial(
             client.sdk.embed, embedding_types=["float"], truncate="END", request_options=NO_RETRIES
         )

@@ -55,7 +55,7 @@ class CohereReranker:
         async with self.calls.call(estimate, _SECONDS) as call:
 
             async def send() -> list[tuple[int, float]]:
-                with self.client.errors("rerank"):
+                with self.client.provider.errors("rerank"):
                     response = await self.client.sdk.rerank(
                         model=self.calls.model,
                         query=visible(question),

@@ -43,7 +43,6 @@ from app.services.provider_calls import ProviderCalls, tokens_about
 
 logger = logging.getLogger(__name__)
 
-_LIST = "list its models"
 _CHECK_SECONDS = 2.0
 _OPTIONS = {"stream_options": {"include_usage": True}}
 _OWN_NAME = "textbook-rag"
@@ -61,9 +60,9 @@ async def listed_models(server: Provider) -> list[str]:
 
     ProviderError if the server does not send the list, ConfigError if its address is invalid.
     """
-    with server.errors(_LIST):
+    with server.errors("list its models"):
         async with asyncio.timeout(_CHECK_SECONDS):
-            async with server.response(_LIST, "models") as response:
+            async with server.client.stream("GET", "models") as response:
                 sent = json.loads(await beginning(response.aiter_raw(), MAX_LINE_BYTES))
         return [one["id"] for one in sent["data"] if one.get("owned_by") != _OWN_NAME]
 
