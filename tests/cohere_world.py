@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 
 from app.adapters.providers.cohere_client import CohereClient
-from app.adapters.providers.cohere_embedder import CohereEmbedder
+from app.adapters.providers.cohere_embedder import TARIFFS, CohereEmbedder
 from app.adapters.providers.cohere_reranker import CohereReranker
 from app.adapters.providers.rate_limiter import RateLimiter
-from app.domain.cost import Price, RateLimits
+from app.domain.cost import Price, Tariff
 from tests.made_chunks import count_words
 from tests.provider_fakes import free_calls
 
@@ -30,7 +30,7 @@ class InstantClock:
 
 def cohere_embedder(
     client: CohereClient,
-    limits: RateLimits = RateLimits(),  # noqa: B008 - frozen
+    tariff: Tariff = TARIFFS["production"],
     model: str = "embed-v4.0",
     count_tokens: Callable[[str], int] = count_words,
     price: Price | None = None,
@@ -38,7 +38,7 @@ def cohere_embedder(
     """Without real back-off."""
     clock = InstantClock()
     calls = free_calls(model, price, sleep=clock.sleep)
-    limiter = RateLimiter(limits, clock.now, clock.sleep)
+    limiter = RateLimiter(tariff, clock.now, clock.sleep)
     return CohereEmbedder(client, calls, calls, limiter, count_tokens)
 
 

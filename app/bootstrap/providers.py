@@ -127,12 +127,12 @@ class Providers:
         from app.adapters.providers import cohere_embedder, rate_limiter  # noqa: PLC0415
 
         models = [one.strip() for one in self.settings.cohere_embed_model.split(",")]
-        limits = cohere_embedder.EMBED_LIMITS[self.settings.cohere_tier]
+        tariff = cohere_embedder.TARIFFS[self.settings.cohere_tier]
         # Each model has its own price. The last of the two breakers is that of questions.
         documents, questions = (
             self._calls("embedder", "Cohere's embed", one) for one in (models[0], models[-1])
         )
-        limiter = rate_limiter.RateLimiter(limits)
+        limiter = rate_limiter.RateLimiter(tariff)
         return cohere_embedder.CohereEmbedder(
             client, documents, questions, limiter, token_counter()
         )

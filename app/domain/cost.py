@@ -41,15 +41,6 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class RateLimits:
-    """Limits of a provider's key for one endpoint; None means no limit."""
-
-    calls_per_minute: int | None = None
-    inputs_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Tariff:
     """What an embedder takes in a call and in a minute, and its price; None means no limit."""
 
@@ -57,7 +48,9 @@ class Tariff:
     tokens_per_call: int | None = None
     tokens_per_text: int | None = None
     """Longer texts are cut at the end."""
-    rates: RateLimits = RateLimits()
+    calls_per_minute: int | None = None
+    texts_per_minute: int | None = None
+    tokens_per_minute: int | None = None
     price: Price | None = Price()
     """None if it is not known."""
 
@@ -79,9 +72,9 @@ class Tariff:
     def minutes(self, counts: Sequence[int]) -> float:
         """Return the minutes at the tightest rate limit, without the response time."""
         amounts = (
-            (sum(1 for _ in self.batches(counts)), self.rates.calls_per_minute),
-            (len(counts), self.rates.inputs_per_minute),
-            (sum(counts), self.rates.tokens_per_minute),
+            (sum(1 for _ in self.batches(counts)), self.calls_per_minute),
+            (len(counts), self.texts_per_minute),
+            (sum(counts), self.tokens_per_minute),
         )
         return max(amount / limit if limit else 0.0 for amount, limit in amounts)
 

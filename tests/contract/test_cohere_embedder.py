@@ -7,7 +7,7 @@ import json
 import pytest
 
 from app.adapters.providers.cohere_client import CohereClient
-from app.adapters.providers.cohere_embedder import EMBED_LIMITS
+from app.domain.cost import Tariff
 from app.domain.errors import (
     ProviderError,
     ProviderRateLimited,
@@ -34,7 +34,7 @@ async def test_every_text_gets_its_own_vector_in_order(
     assert len(vectors) == 200
     for text, vector in zip(given, vectors, strict=True):
         assert vector.tolist() == pytest.approx(embedding(text, 1_024), abs=1e-6)
-    assert sorted(len(request.body["texts"]) for request in double.to("embed")) == [8, 96, 96]
+    assert [len(request.body["texts"]) for request in double.to("embed")] == [95, 95, 10]
 
 
 async def test_questions_and_documents_are_embedded_as_what_they_are(
@@ -65,11 +65,8 @@ async def test_each_model_is_sent_the_parameters_that_it_knows(
     assert request.body["truncate"] == "END"
 
 
-async def test_batches_keep_the_token_budget(
-    cohere: CohereClient, double: CohereDouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(f"{MODULE}.BATCH_TOKENS", 100)
-    await embed_documents(cohere_embedder(cohere), texts(50, words=30))
+async def test_batches_keep_the_token_budget(cohere: CohereClient, double: CohereDouble) -> None:
+    await embed_documents(cohere_embedder(cohere, Tariff(None, 100)), texts(50, words=30))
     assert sorted(len(request.body["texts"]) for request in double.to("embed")) == [2] + [3] * 16
     assert sum(double.billed.values()) == 50
 
@@ -116,14 +113,6 @@ async def test_a_question_does_not_wait_for_a_busy_provider(
         await cohere_embedder(cohere).embed_query("another")
     assert caught.value.retry_after == 30
     assert len(double.to("embed")) == 1
-
-
-async def test_batches_leave_little_of_a_minute_unused(cohere: CohereClient) -> None:
-    """21 of 95 texts use 1,995 of 2,000 inputs; 20 of a trial key's batches use its tokens."""
-    trial, paid = (cohere_embedder(cohere, one).tariff for one in EMBED_LIMITS.values())
-    assert trial.texts_per_call == paid.texts_per_call == 95
-    assert trial.tokens_per_call == pytest.approx(100_000 / 20 / 1.1, abs=1)
-    assert paid.tokens_per_call == 48_000
 
 
 async def test_a_used_up_month_is_not_waited_for(

@@ -11,7 +11,7 @@ import pytest
 from app.adapters.providers.cohere_client import open_client
 from app.adapters.providers.cohere_embedder import CohereEmbedder
 from app.adapters.tokens import token_counter
-from app.domain.cost import Price
+from app.domain.cost import Price, Tariff
 from app.domain.errors import ProviderRejected
 from app.settings import Settings
 from tests.cohere_double import CohereDouble, Fault, seeded_faults
@@ -34,14 +34,11 @@ def double() -> Iterator[CohereDouble]:
 
 
 @pytest.fixture
-async def bench(
-    home: Path, double: CohereDouble, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Bench]:
+async def bench(home: Path, double: CohereDouble) -> AsyncIterator[Bench]:
     """Small batches, so that a small book takes many calls."""
-    monkeypatch.setattr("app.adapters.providers.cohere_embedder.BATCH_TOKENS", 1_000)
     async with open_client(double.key, double.url) as client, open_bench(home) as bench:
-        price = Price(PRICE)
-        embedder = cohere_embedder(client, count_tokens=token_counter(), price=price)
+        small, price = Tariff(tokens_per_call=1_000), Price(PRICE)
+        embedder = cohere_embedder(client, small, count_tokens=token_counter(), price=price)
         bench.use_case = replace(bench.use_case, embedder=embedder)
         yield bench
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.cost import Price, RateLimits, Tariff
+from app.domain.cost import Price, Tariff
 
-TRIAL = Tariff(96, 9_000, rates=RateLimits(100, 2_000, 100_000), price=Price(0.12))
+TRIAL = Tariff(96, 9_000, None, 100, 2_000, 100_000, Price(0.12))
 
 
 @pytest.mark.parametrize(

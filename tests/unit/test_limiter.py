@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.providers.rate_limiter import RateLimiter
-from app.domain.cost import RateLimits
+from app.domain.cost import Tariff
 from tests.cohere_world import InstantClock
 
 calls = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 900)), min_size=1, max_size=40)
 
 
-def times_sent(limits: RateLimits, wanted: list[tuple[int, int]]) -> list[float]:
+def times_sent(limits: Tariff, wanted: list[tuple[int, int]]) -> list[float]:
     clock = InstantClock()
     limiter = RateLimiter(limits, clock.now, clock.sleep)
 
@@ -27,7 +27,9 @@ def times_sent(limits: RateLimits, wanted: list[tuple[int, int]]) -> list[float]
 @settings(max_examples=40, deadline=None)
 @given(wanted=calls)
 def test_no_minute_holds_more_than_the_limits(wanted: list[tuple[int, int]]) -> None:
-    sent = times_sent(RateLimits(6, 50, 1_000), wanted)
+    sent = times_sent(
+        Tariff(calls_per_minute=6, texts_per_minute=50, tokens_per_minute=1_000), wanted
+    )
     for end in sent:
         window = [one for one, at in zip(wanted, sent, strict=True) if end - 60 < at <= end]
         assert len(window) <= 6
@@ -41,7 +43,7 @@ def test_a_call_waits_only_while_the_last_minute_has_no_room_for_it(
     wanted: list[tuple[int, int]],
 ) -> None:
     """Half a second earlier (and the slack of 1.5 s aside) it would have been one too many."""
-    sent = times_sent(RateLimits(inputs_per_minute=50), wanted)
+    sent = times_sent(Tariff(texts_per_minute=50), wanted)
     for order, at in enumerate(sent[1:], start=1):
         if at > sent[order - 1]:
             before = zip(wanted[:order], sent, strict=False)
@@ -50,13 +52,13 @@ def test_a_call_waits_only_while_the_last_minute_has_no_room_for_it(
 
 
 def test_a_call_above_a_whole_minutes_limit_goes_alone_instead_of_never() -> None:
-    limits = RateLimits(tokens_per_minute=10)
+    limits = Tariff(tokens_per_minute=10)
     assert times_sent(limits, [(1, 5), (1, 99), (1, 5)]) == [0.0, 61.5, 123.0]
 
 
 async def test_the_bill_replaces_the_estimate() -> None:
     clock = InstantClock()
-    limiter = RateLimiter(RateLimits(tokens_per_minute=100), clock.now, clock.sleep)
+    limiter = RateLimiter(Tariff(tokens_per_minute=100), clock.now, clock.sleep)
     sent = await limiter.acquire(1, 100)
     sent.tokens = 40
     await limiter.acquire(1, 60)

@@ -7,6 +7,7 @@ import math
 import re
 from array import array
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -14,29 +15,30 @@ from cachetools import LRUCache
 
 from app.adapters.providers.cohere_client import NO_RETRIES, CohereClient, billed_by
 from app.adapters.providers.rate_limiter import RateLimiter
-from app.domain.cost import RateLimits, Tariff, Units
+from app.domain.cost import Tariff, Units
 from app.domain.errors import ConfigError, ProviderError
 from app.domain.retrieval.query import Vector
 from app.services.provider_calls import Call, ProviderCalls
 
 Tier: TypeAlias = Literal["trial", "production"]
-EMBED_LIMITS: Mapping[Tier, RateLimits] = {
-    "trial": RateLimits(100, 2_000, 100_000),
-    "production": RateLimits(2_000, 2_000),
+_PER_MINUTE = Tariff(
+    texts_per_call=95, tokens_per_call=48_000, calls_per_minute=2_000, texts_per_minute=2_000
+)
+TARIFFS: Mapping[Tier, Tariff] = {
+    "trial": replace(
+        _PER_MINUTE, tokens_per_call=4_500, calls_per_minute=100, tokens_per_minute=100_000
+    ),
+    "production": _PER_MINUTE,
 }
 """By the kind of key: https://docs.cohere.com/docs/rate-limits (2026). The trial key's limit of
 100,000 tokens is documented only in the error that enforces it: "trial token rate limit exceeded".
-"""
-MAX_TEXTS = 96
-"""Maximum texts in one embed call (https://docs.cohere.com/reference/embed)."""
 
+A call takes at most 96 texts (https://docs.cohere.com/reference/embed). 21 calls with 95 use more
+of 2,000 texts than 20 with 96; 20 calls with 4,500 tokens, of the tokens of a trial key.
+"""
 # Our token counts come from another tokenizer than Cohere's. A call's estimate is this factor of
 # them, until the billed tokens replace it.
 _MARGIN = 1.1
-# Batches that share a minute's token limit: small enough that little of the limit stays unused.
-_BATCHES_A_MINUTE = 20
-BATCH_TOKENS = 48_000
-"""Maximum tokens of a batch, by our count: 96 texts of 500 tokens."""
 ATTEMPT_SECONDS = 30.0
 """Time limit of one attempt to embed a batch; the largest take a few seconds."""
 QUESTION_SECONDS = 5.0
@@ -67,7 +69,10 @@ class CohereEmbedder:
         limiter: RateLimiter,
         count_tokens: Callable[[str], int],
     ) -> None:
-        """ConfigError if the models for documents and questions do not share a vector space."""
+        """`limiter` has the limits of the key.
+
+        ConfigError if the models for documents and questions do not share a vector space.
+        """
         self.space, other = vector_space(documents.model), vector_space(questions.model)
         if other != self.space:
             message = (
@@ -79,7 +84,8 @@ class CohereEmbedder:
         version = re.search(r"-v(\d+)", self.space)
         fixed = version is not None and int(version[1]) <= 3
         self.dimension = 384 if fixed and "light" in self.space else 1_024
-        self.tariff = _tariff(limiter.limits, documents, 512 if fixed else 128_000)
+        longest = 512 if fixed else 128_000
+        self.tariff = replace(limiter.limits, tokens_per_text=longest, price=documents.price)
         self._documents, self._questions, self._limiter = documents, questions, limiter
         self._count_tokens = count_tokens
         self._known: LRUCache[str, Vector] = LRUCache(CACHED_QUESTIONS)
@@ -155,13 +161,3 @@ class CohereEmbedder:
 
     def _estimate(self, counts: Sequence[int]) -> Units:
         return Units(input_tokens=math.ceil(sum(counts) * _MARGIN))
-
-
-def _tariff(rates: RateLimits, documents: ProviderCalls, tokens_per_text: int) -> Tariff:
-    texts, tokens = MAX_TEXTS, BATCH_TOKENS
-    if inputs := rates.inputs_per_minute:
-        # 21 batches of 95 use more of 2,000 inputs a minute than 20 batches of 96.
-        texts = max(1, inputs // math.ceil(inputs / MAX_TEXTS))
-    if rates.tokens_per_minute is not None:
-        tokens = min(tokens, int(rates.tokens_per_minute / _MARGIN / _BATCHES_A_MINUTE))
-    return Tariff(texts, tokens, tokens_per_text, rates, documents.price)
