@@ -9,7 +9,7 @@ from app.adapters.providers.chat import ChatModel, Prompt, StreamReader
 from app.adapters.providers.http import Event, Provider, field_of, text_of, usage_of
 from app.domain.characters import well_formed
 from app.domain.errors import ProviderError, ProviderUnavailable
-from app.domain.generated_text.events import GeneratedCitation, GeneratedText, GeneratorEvent
+from app.domain.generated_text.events import GeneratedCitation, GeneratorEvent
 from app.domain.generated_text.model_text import ModelText
 from app.domain.prompts import ANSWER_FROM_DOCUMENTS, ChatMessage, answer_messages, visible
 from app.domain.retrieval.query import ContextPassage
@@ -55,22 +55,12 @@ class ChatReader(StreamReader):
         super().__init__(provider, text, EVENT_SECONDS)
         self._paragraph_ids = {str(at): one.passage.paragraph_id for at, one in enumerate(context)}
         """By the id of the document."""
-        self._length = 0
-        self._blocks: dict[int, int] = {}
-        """Offsets of the content blocks in the whole text."""
 
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         kind = event.get("type")
         if kind == "content-delta":
-            self._blocks.setdefault(_offset(event, "index") or 0, self._length)
             # A block of the model's thinking has a field of its own.
-            text = text_of(event, "delta", "message", "content", "text")
-            for piece in self.text.feed(text):
-                if isinstance(piece, GeneratedText):
-                    self._length += len(piece.text)
-                else:
-                    self._length = 0
-                yield piece
+            yield from self.text.feed(text_of(event, "delta", "message", "content", "text"))
         elif kind == "citation-start":
             yield from self._citations(field_of(event, "delta", "message", "citations"))
         elif kind == "message-end":
@@ -79,25 +69,15 @@ class ChatReader(StreamReader):
     def _citations(self, citation: object) -> Iterator[GeneratedCitation]:
         """Yield the citation; not one of the model's thinking or plan, which is not shown.
 
-        It may come before or after its text. Its offset is in characters of a content block.
+        It may come before or after its text.
         """
         of_text = field_of(citation, "type") in (None, "TEXT_CONTENT")
-        paragraphs = self._cited_paragraphs(field_of(citation, "sources"))
-        start = _offset(citation, "start")
-        if of_text and paragraphs and start is not None:
-            first = min(self._blocks.values(), default=0)
-            block = self._blocks.get(_offset(citation, "content_index") or 0, first)
-            words = well_formed(text_of(citation, "text"))
-            yield GeneratedCitation(block + start, words, paragraphs)
-
-    def _cited_paragraphs(self, sources: object) -> tuple[str, ...]:
-        names = (
-            text_of(source, "id")
-            for source in (sources if isinstance(sources, list) else ())
-            if text_of(source, "type") == "document"
-        )
+        start, sources = field_of(citation, "start"), field_of(citation, "sources")
+        names = [text_of(one, "id") for one in (sources if isinstance(sources, list) else ())]
         known = self._paragraph_ids
-        return tuple(dict.fromkeys(known[name] for name in names if name in known))
+        cited = tuple(dict.fromkeys(known[name] for name in names if name in known))
+        if of_text and cited and isinstance(start, int):
+            yield GeneratedCitation(start, well_formed(text_of(citation, "text")), cited)
 
     def _end(self, delta: object) -> None:
         reason = text_of(delta, "finish_reason") or "COMPLETE"
@@ -113,8 +93,3 @@ class ChatReader(StreamReader):
         counts = field_of(delta, "usage", "billed_units") or field_of(delta, "usage", "tokens")
         self.usage = usage_of(field_of(counts, "input_tokens"), field_of(counts, "output_tokens"))
         self.reason, self.ended = reason, True
-
-
-def _offset(value: object, name: str) -> int | None:
-    found = field_of(value, name)
-    return found if isinstance(found, int) else None
