@@ -17,6 +17,7 @@ from app.domain.generated_text.events import GeneratedText, GeneratorEvent
 from app.domain.prompts import ANSWER_FROM_DOCUMENTS, ANSWER_FROM_NUMBERED_SOURCES
 from app.domain.retrieval.query import ContextPassage, Turn
 from app.services.ports import GenerationRequest, Generator
+from app.services.provider_calls import ProviderCalls
 from tests.cohere_double import CohereDouble
 from tests.fake_world import context_of, passage
 from tests.provider_fakes import free_calls
@@ -50,10 +51,14 @@ async def cohere_at(url: str, seconds: float = 10.0) -> AsyncIterator[CohereGene
 
 @asynccontextmanager
 async def openai_at(
-    url: str, key: str | None = None, seconds: float = 10.0, name: str = "llama", **options: Any
+    url: str,
+    key: str | None = None,
+    seconds: float = 10.0,
+    calls: ProviderCalls | None = None,
+    **options: Any,
 ) -> AsyncIterator[OpenAIGenerator]:
     """A model that waits `seconds` for each part of an answer."""
-    calls = free_calls(name)
+    calls = calls or free_calls()
     async with open_server(url, key) as server:
         model = OpenAIGenerator(server, calls, calls, **options)
         model.first_seconds = model.chunk_seconds = seconds

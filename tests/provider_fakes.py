@@ -8,21 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from app.adapters.providers.http import Provider
 from app.adapters.sqlite.spending import SqliteSpending
 from app.bootstrap import providers
 from app.domain.cost import Price
 from app.services.budget import Budget
 from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
-
-
-def model_server(client: httpx.AsyncClient) -> Provider:
-    """A model server behind this client."""
-    return Provider(client, "the model server", "RAG_OPENAI_API_KEY", "RAG_OPENAI_BASE_URL")
 
 
 def free_calls(

@@ -15,6 +15,7 @@ from app.domain.prompts import SHORT_ANSWER_FROM_NUMBERED_SOURCES
 from app.services.provider_calls import tokens_about
 from tests.generating import CONTEXT, QUESTION, answer, given, openai_at, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event
+from tests.provider_fakes import free_calls
 
 
 async def ask(double: OpenAIDouble, **options: Any) -> list[GeneratorEvent]:
@@ -68,7 +69,7 @@ async def test_silence_is_an_error_after_the_timeout() -> None:
 
 
 async def check(url: str, model: str = "llama") -> None:
-    async with openai_at(url, name=model) as checked:
+    async with openai_at(url, calls=free_calls(model)) as checked:
         await checked.check()
 
 
