@@ -37,19 +37,6 @@ async def test_every_text_gets_its_own_vector_in_order(
     assert [len(request.body["texts"]) for request in double.to("embed")] == [95, 95, 10]
 
 
-async def test_questions_and_documents_are_embedded_as_what_they_are(
-    cohere: CohereClient, double: CohereDouble
-) -> None:
-    embedder = cohere_embedder(cohere)
-    await embed_documents(embedder, ["a"])
-    await embedder.embed_query("b")
-    bodies = [request.body for request in double.to("embed")]
-    assert [body["input_type"] for body in bodies] == ["search_document", "search_query"]
-    assert {body["model"] for body in bodies} == {"embed-v4.0"}
-    assert all(body["embedding_types"] == ["float"] for body in bodies)
-    assert all(body["output_dimension"] == 1_024 for body in bodies)
-
-
 @pytest.mark.parametrize(
     ("model", "sent"),
     [("embed-english-v3.0", None), ("embed-v4.0", 1024), ("embed-v5.0-pro", 1024)],
@@ -60,9 +47,12 @@ async def test_each_model_is_sent_the_parameters_that_it_knows(
     embedder = cohere_embedder(cohere, model=model)
     assert embedder.tariff.tokens_per_text == (128_000 if sent else 512)
     await embed_documents(embedder, ["a"])
-    (request,) = double.to("embed")
-    assert request.body.get("output_dimension") == sent
-    assert request.body["truncate"] == "END"
+    await embedder.embed_query("b")
+    bodies = [request.body for request in double.to("embed")]
+    assert [body["input_type"] for body in bodies] == ["search_document", "search_query"]
+    for body in bodies:
+        assert (body["model"], body["embedding_types"]) == (model, ["float"])
+        assert (body.get("output_dimension"), body["truncate"]) == (sent, "END")
 
 
 async def test_batches_keep_the_token_budget(cohere: CohereClient, double: CohereDouble) -> None:
@@ -79,29 +69,20 @@ async def test_batches_keep_the_token_budget(cohere: CohereClient, double: Coher
         Fault(status=503, retry_after="3"),
         Fault(kind="drop"),
         Fault(kind="body"),
+        Fault(kind="stall"),
     ],
     ids=str,
 )
 async def test_a_fault_that_may_pass_is_waited_out(
-    cohere: CohereClient, double: CohereDouble, fault: Fault
+    cohere: CohereClient, double: CohereDouble, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The batch is sent again, and billed once."""
+    monkeypatch.setattr(f"{MODULE}.ATTEMPT_SECONDS", 0.5)
     double.fail(fault, fault, endpoint="embed")
 
     assert len(await embed_documents(cohere_embedder(cohere), ["one text"])) == 1
     assert len(double.to("embed")) == 3
     assert double.billed == {"one text": 1}
-
-
-async def test_no_answer_in_time_is_tried_again(
-    cohere: CohereClient, double: CohereDouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(f"{MODULE}.ATTEMPT_SECONDS", 0.2)
-    double.fail(Fault(kind="stall"), endpoint="embed")
-
-    embedder = cohere_embedder(cohere)
-    assert len(await embed_documents(embedder, ["one text"])) == 1
-    assert len(double.to("embed")) == 2
 
 
 async def test_a_question_does_not_wait_for_a_busy_provider(

@@ -9,7 +9,7 @@ import pytest
 from app.adapters.providers.cohere_chat import CohereGenerator
 from app.domain.generated_text.events import GeneratedCitation, GeneratedEnd
 from app.domain.prompts import NO_ANSWER
-from tests.cohere_double import CohereDouble, Fault
+from tests.cohere_double import CohereDouble
 from tests.generating import CONTEXT, answer, cohere_at, given, text_of
 
 
@@ -73,15 +73,3 @@ async def test_when_the_documents_hold_no_answer_the_end_says_so_and_no_text_doe
     (end,) = events
     assert isinstance(end, GeneratedEnd)
     assert end.finish_reason == NO_ANSWER
-
-
-@pytest.mark.parametrize(
-    "fault", [Fault(kind="drop"), Fault(status=429, retry_after="0.1")], ids=str
-)
-async def test_a_failure_before_the_first_event_is_tried_once_more(
-    model: CohereGenerator, double: CohereDouble, fault: Fault
-) -> None:
-    double.fail(fault, endpoint="chat")
-
-    assert "Chlorophyll" in text_of(await answer(model))
-    assert len(double.to("chat")) == 2
