@@ -129,7 +129,8 @@ def contexts_sent(double: OpenAIDouble) -> list[list[int]]:
 async def test_context_follows_the_speed_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
     server = TimedServer(seconds_per_token=1 / 25)
     with OpenAIDouble(answering=server.answer) as double:
-        async with openai_at(double.url, short_prompt=True, clock=server.now) as model:
+        async with openai_at(double.url, short_prompt=True) as model:
+            model.clock = server.now
             for times, pace in ((4, 1 / 25), (6, 1 / 1_000)):
                 server.seconds_per_token = pace
                 for _ in range(times):
@@ -147,7 +148,8 @@ async def test_context_follows_the_speed_of_the_server(caplog: pytest.LogCapture
 async def test_best_paragraphs_are_kept_in_their_order_and_cited_by_their_new_numbers() -> None:
     server = TimedServer(1.0)
     with OpenAIDouble(answering=server.answer) as double:
-        async with openai_at(double.url, clock=server.now) as model:
+        async with openai_at(double.url) as model:
+            model.clock = server.now
             await answer(model, LONG[::-1])
             events = await answer(model, LONG[::-1])
     assert contexts_sent(double)[-1] == [1, 0]

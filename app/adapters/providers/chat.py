@@ -7,8 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import httpx
 
@@ -34,6 +33,8 @@ from app.domain.prompts import (
 from app.domain.retrieval.query import Turn
 from app.services.ports import GenerationRequest
 from app.services.provider_calls import ProviderCalls, tokens_about
+
+Body: TypeAlias = Mapping[str, object]
 
 _REWRITE_CHARACTERS = 2_000
 _REWRITE_SECONDS = 5.0
@@ -87,20 +88,13 @@ class StreamReader(ABC):
         yield GeneratedEnd(self.usage, reason, truncated=reason.lower() in _TRUNCATED)
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    messages: Sequence[ChatMessage]
-    reader: StreamReader
-    """Reads the response."""
-    options: Mapping[str, object] = field(default_factory=dict)
-    """Other fields of the request."""
-
-
 class ChatModel(ABC):
     """Implements the ports `Generator` and `QuestionRewriter`."""
 
     path: ClassVar[str]
     """Of the endpoint."""
+    options: ClassVar[Body] = {}
+    """Other fields of every request."""
 
     def __init__(
         self, provider: Provider, answering: ProviderCalls, rewriting: ProviderCalls
@@ -110,31 +104,29 @@ class ChatModel(ABC):
         self._answering, self._rewriting = answering, rewriting
 
     @abstractmethod
-    def answer_prompt(self, request: GenerationRequest) -> Prompt: ...
-
-    @abstractmethod
-    def prompt(self, messages: Sequence[ChatMessage], text: ModelText) -> Prompt:
-        """Return the prompt for a text without sources."""
-
-    @abstractmethod
     async def check(self) -> None:
         """Check the connection, if that is free. Raises ProviderError, ConfigError."""
 
+    @abstractmethod
+    def prompt(self, request: GenerationRequest) -> tuple[Body, StreamReader]:
+        """Return the body of the request for an answer, and the reader of its response."""
+
+    @abstractmethod
+    def reader(self, text: ModelText) -> StreamReader:
+        """Return the reader of a text without citations."""
+
     def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield the events of an answer. Closing closes the connection."""
-        prompt = self.answer_prompt(request)
+        body, reader = self.prompt(request)
         # Longer than the reader's limit for an event, whose error says more.
-        seconds = prompt.reader.seconds + 1
-        return self._events(self._answering, prompt, MAX_ANSWER_TOKENS, seconds)
+        return self._events(self._answering, body, reader, reader.seconds + 1)
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """Return the standalone question that the model writes. ProviderError if it is empty."""
-        messages = rewrite_messages(question, history)
-        prompt = self.prompt(messages, ModelText(_REWRITE_CHARACTERS))
-        events = self._events(
-            self._rewriting, prompt, MAX_QUESTION_TOKENS, _REWRITE_SECONDS, whole=True
-        )
+        body = self.body(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
+        reader = self.reader(ModelText(_REWRITE_CHARACTERS))
         text = ""
+        events = self._events(self._rewriting, body, reader, _REWRITE_SECONDS, whole=True)
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, GeneratedText):
@@ -143,11 +135,23 @@ class ChatModel(ABC):
                     text = ""
         return rewritten(text)
 
+    def body(
+        self, messages: Sequence[ChatMessage], max_tokens: int = MAX_ANSWER_TOKENS
+    ) -> dict[str, object]:
+        return {
+            "model": self.model,
+            "messages": [{"role": one.role, "content": one.content} for one in messages],
+            "stream": True,
+            "temperature": 0.0,  # the most literal reading of the documents
+            "max_tokens": max_tokens,
+            **self.options,
+        }
+
     async def _events(
         self,
         calls: ProviderCalls,
-        prompt: Prompt,
-        max_tokens: int,
+        body: Body,
+        reader: StreamReader,
         seconds: float,
         *,
         whole: bool = False,
@@ -157,16 +161,8 @@ class ChatModel(ABC):
         `seconds` limits the wait for the first event, or with `whole` for all of them. Until the
         stream begins, the call is retried.
         """
-        reader = prompt.reader
-        body = {
-            "model": self.model,
-            "messages": [{"role": one.role, "content": one.content} for one in prompt.messages],
-            "stream": True,
-            "temperature": 0.0,  # the most literal reading of the documents
-            "max_tokens": max_tokens,
-            **prompt.options,
-        }
-        estimate = Units(tokens_about([json.dumps(body, ensure_ascii=False)]), max_tokens)
+        most = MAX_QUESTION_TOKENS if whole else MAX_ANSWER_TOKENS
+        estimate = Units(tokens_about([json.dumps(body, ensure_ascii=False)]), most)
         async with calls.call(estimate, seconds) as call, AsyncExitStack() as stack:
 
             async def begin() -> httpx.Response:

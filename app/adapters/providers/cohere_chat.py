@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 
-from app.adapters.providers.chat import ChatModel, Prompt, StreamReader
+from app.adapters.providers.chat import Body, ChatModel, StreamReader
 from app.adapters.providers.http import Event, Provider, field_of, text_of, usage_of
 from app.domain.characters import well_formed
 from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.generated_text.events import GeneratedCitation, GeneratorEvent
 from app.domain.generated_text.model_text import ModelText
-from app.domain.prompts import ANSWER_FROM_DOCUMENTS, ChatMessage, answer_messages, visible
+from app.domain.prompts import ANSWER_FROM_DOCUMENTS, answer_messages, visible
 from app.domain.retrieval.query import ContextPassage
 from app.services.ports import GenerationRequest
 
@@ -27,7 +27,7 @@ class CohereGenerator(ChatModel):
     async def check(self) -> None:
         """Do nothing: a check would cost money."""
 
-    def answer_prompt(self, request: GenerationRequest) -> Prompt:
+    def prompt(self, request: GenerationRequest) -> tuple[Body, StreamReader]:
         messages = answer_messages(ANSWER_FROM_DOCUMENTS, request.question, request.history)
         # Positions, since a long paragraph may be here in several pieces.
         documents = [
@@ -35,10 +35,11 @@ class CohereGenerator(ChatModel):
         ]
         # Command A supports the citation modes FAST and OFF only.
         options = {"documents": documents, "citation_options": {"mode": "FAST"}}
-        return Prompt(messages, ChatReader(self.provider, ModelText(), request.context), options)
+        reader = ChatReader(self.provider, ModelText(), request.context)
+        return self.body(messages) | options, reader
 
-    def prompt(self, messages: Sequence[ChatMessage], text: ModelText) -> Prompt:
-        return Prompt(messages, ChatReader(self.provider, text))
+    def reader(self, text: ModelText) -> StreamReader:
+        return ChatReader(self.provider, text)
 
 
 def _document(one: ContextPassage) -> dict[str, str]:

@@ -10,10 +10,10 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 
-from app.adapters.providers.chat import ChatModel, Prompt, StreamReader
+from app.adapters.providers.chat import Body, ChatModel, StreamReader
 from app.adapters.providers.http import (
     MAX_LINE_BYTES,
     Event,
@@ -44,7 +44,6 @@ from app.services.provider_calls import ProviderCalls, tokens_about
 logger = logging.getLogger(__name__)
 
 _CHECK_SECONDS = 2.0
-_OPTIONS = {"stream_options": {"include_usage": True}}
 _OWN_NAME = "textbook-rag"
 """Owner of the models that this program lists: its books."""
 
@@ -69,6 +68,7 @@ async def listed_models(server: Provider) -> list[str]:
 
 class OpenAIGenerator(ChatModel):
     path = "chat/completions"
+    options = {"stream_options": {"include_usage": True}}  # noqa: RUF012 - a ClassVar of the base
     first_seconds = 120.0
     """Time limit for the first token: a model may have to be loaded, and a slow server to read."""
     chunk_seconds = 60.0
@@ -81,13 +81,12 @@ class OpenAIGenerator(ChatModel):
         rewriting: ProviderCalls,
         *,
         short_prompt: bool = False,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`short_prompt`: use the prompt for small models."""
         super().__init__(server, answering, rewriting)
         self.speed = PromptSpeed()
         """A slow server gets less context."""
-        self.clock = clock
+        self.clock = time.monotonic
         self._short_prompt = short_prompt
 
     async def check(self) -> None:
@@ -102,16 +101,16 @@ class OpenAIGenerator(ChatModel):
             fields = {"model": self.model, "models": names, "setting": "RAG_OPENAI_MODEL"}
             logger.warning("openai.model_not_listed", extra=fields)
 
-    def answer_prompt(self, request: GenerationRequest) -> Prompt:
+    def prompt(self, request: GenerationRequest) -> tuple[Body, StreamReader]:
         rest = tokens_about(one.content for one in self._messages(request, ()))
         context = self.speed.shortened(request.context, rest)
         numbered = tuple(one.passage.paragraph_id for one in context)
         tokens = rest + sum(one.tokens for one in context)
         reader = _Reader(self, ModelText(numbered=numbered), tokens)
-        return Prompt(self._messages(request, context), reader, _OPTIONS)
+        return self.body(self._messages(request, context)), reader
 
-    def prompt(self, messages: Sequence[ChatMessage], text: ModelText) -> Prompt:
-        return Prompt(messages, _Reader(self, text), _OPTIONS)
+    def reader(self, text: ModelText) -> StreamReader:
+        return _Reader(self, text)
 
     def _messages(
         self, request: GenerationRequest, context: Sequence[ContextPassage]
