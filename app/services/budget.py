@@ -22,9 +22,6 @@ Period: TypeAlias = Literal["month", "day"]
 """In UTC."""
 Dollars: TypeAlias = Mapping[Period, float]
 
-WARNING_SHARE = 0.8
-"""Share of a limit above which a warning is logged."""
-
 
 class SpendingStore(Protocol):
     """Money spent by day, kept over restarts and shared by processes. Raises StorageError."""
@@ -33,9 +30,7 @@ class SpendingStore(Protocol):
         """Return the amounts spent on this day and in its month so far."""
         ...
 
-    async def add(self, day: date, usd: float) -> Dollars:
-        """Add an amount; return the new totals."""
-        ...
+    async def add(self, day: date, usd: float) -> None: ...
 
 
 @dataclass(slots=True)
@@ -44,8 +39,8 @@ class Budget:
     limits: Dollars
     """Of the periods that have one, the longest first."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    _logged: set[tuple[date, str]] = field(default_factory=set, init=False, repr=False)
-    """Events of each day that are logged once."""
+    _spent_on: date = field(default=date.min, init=False)
+    """The last day on which a limit was reached; that is logged once a day."""
 
     async def spent(self) -> Dollars:
         """Return the amounts spent today and this month. Raises StorageError."""
@@ -73,34 +68,20 @@ class Budget:
         next_month = (today.replace(day=1) + timedelta(days=32)).replace(day=1)
         for period, limit in self.limits.items():
             if spent[period] >= limit:
-                self._log_once(logging.ERROR, "budget.spent", spent)
+                reached = f"RAG_BUDGET_{period.upper()}={limit:g}"
+                if self._spent_on != today:
+                    self._spent_on = today
+                    _log.error("budget.spent", extra={"limit": reached})
                 until = next_month if period == "month" else today + timedelta(days=1)
                 wait = datetime.combine(until, time(), UTC) - self.now()
-                message = f"the budget is spent ({_setting(period)}={limit:g}, US dollars)"
+                message = f"the budget is spent ({reached}, US dollars)"
                 raise BudgetSpent(message, wait.total_seconds())
 
     async def charge(self, usd: float, units: Units) -> None:
         """Add what a call cost, for `units` if they are known."""
         billed(units, usd)
-        if not usd:
-            return
-        try:
-            spent = await self.store.add(self.now().date(), usd)
-        except StorageError as error:
-            _log.error("budget.not_counted", extra={"reason": str(error)})
-            return
-        if any(spent[period] >= WARNING_SHARE * limit for period, limit in self.limits.items()):
-            self._log_once(logging.WARNING, "budget.near", spent)
-
-    def _log_once(self, level: int, event: str, spent: Dollars) -> None:
-        """Log the event the first time on this day."""
-        today = self.now().date()
-        if (today, event) not in self._logged:
-            self._logged.add((today, event))
-            fields = {f"spent_{period}": round(usd, 6) for period, usd in spent.items()}
-            limits = {_setting(period): limit for period, limit in self.limits.items()}
-            _log.log(level, event, extra=fields | limits)
-
-
-def _setting(period: str) -> str:
-    return f"RAG_BUDGET_{period.upper()}"
+        if usd:
+            try:
+                await self.store.add(self.now().date(), usd)
+            except StorageError as error:
+                _log.error("budget.not_counted", extra={"reason": str(error)})

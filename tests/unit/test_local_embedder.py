@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import subprocess
 import sys
 from importlib.machinery import ModuleSpec
@@ -55,32 +54,15 @@ async def test_vectors_are_those_of_the_package_itself(embedder: LocalEmbedder) 
     assert np.allclose(np.array(ours), package.embed(TEXTS, norm=True), atol=1e-6)
 
 
-async def test_vectors_are_float32_of_length_1(embedder: LocalEmbedder) -> None:
-    for vector in await embed_documents(embedder, TEXTS):
-        assert vector.typecode == "f"
-        assert len(vector) == embedder.dimension == 256
-        assert math.hypot(*vector) == pytest.approx(1.0, abs=1e-6)
-
-
-async def test_a_text_has_the_same_bytes_alone_in_company_and_as_a_question(
-    embedder: LocalEmbedder,
-) -> None:
-    together = await embed_documents(embedder, TEXTS)
-    for text, vector in zip(TEXTS, together, strict=True):
-        assert (await embed_documents(embedder, [text]))[0].tobytes() == vector.tobytes()
-        assert (await embedder.embed_query(text)).tobytes() == vector.tobytes()
-
-
-async def test_batches_cover_all_texts_in_order(
+async def test_a_text_has_the_same_bytes_alone_in_batches_and_as_a_question(
     embedder: LocalEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_embedder, "_BATCH", 2)
-
-    batches = [batch async for batch in embedder.embed_batches(TEXTS)]
-    assert len(batches) == (len(TEXTS) + 1) // 2
-    assert [vector for batch in batches for vector in batch] == await embed_documents(
-        embedder, TEXTS
-    )
+    together = await embed_documents(embedder, TEXTS)
+    for text, vector in zip(TEXTS, together, strict=True):
+        assert (vector.typecode, len(vector)) == ("f", embedder.dimension)
+        assert (await embed_documents(embedder, [text]))[0].tobytes() == vector.tobytes()
+        assert (await embedder.embed_query(text)).tobytes() == vector.tobytes()
 
 
 async def test_a_text_without_a_token_has_the_zero_vector(embedder: LocalEmbedder) -> None:

@@ -39,18 +39,22 @@ class SqliteSpending:
 
     @in_thread
     def spent(self, day: date) -> Dollars:
+        query = (
+            "SELECT coalesce(sum(usd) FILTER (WHERE day = ?), 0.0), coalesce(sum(usd), 0.0) "
+            "FROM spending WHERE substr(day, 1, 7) = ?"
+        )
         with self._transaction() as connection:
-            return _spent(connection, day)
+            row = connection.execute(query, (day.isoformat(), f"{day:%Y-%m}")).fetchone()
+        return {"day": row[0], "month": row[1]}
 
     @in_thread
-    def add(self, day: date, usd: float) -> Dollars:
+    def add(self, day: date, usd: float) -> None:
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO spending VALUES (?, ?) "
                 "ON CONFLICT (day) DO UPDATE SET usd = usd + excluded.usd",
                 (day.isoformat(), usd),
             )
-            return _spent(connection, day)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -68,12 +72,3 @@ class SqliteSpending:
                         self._connection.close()
                     self._connection = None
                 raise
-
-
-def _spent(connection: sqlite3.Connection, day: date) -> Dollars:
-    query = (
-        "SELECT coalesce(sum(usd) FILTER (WHERE day = ?), 0.0), coalesce(sum(usd), 0.0) "
-        "FROM spending WHERE substr(day, 1, 7) = ?"
-    )
-    of_day, of_month = connection.execute(query, (day.isoformat(), f"{day:%Y-%m}")).fetchone()
-    return {"day": of_day, "month": of_month}
