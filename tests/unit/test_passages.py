@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from app.api.responses import AnswerBody
 from app.domain.answer import AnswerPassage
-from app.domain.answering.passages import MAX_ANSWER_WORDS, MAX_PASSAGES
+from app.domain.answering.passages import MAX_ANSWER_WORDS, MAX_PASSAGES, is_label
 from app.domain.answering.request import AskRequest
-from app.domain.answering.units import is_label
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.scripts import word_count
