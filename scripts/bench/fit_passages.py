@@ -93,7 +93,7 @@ class Case:
     def __post_init__(self) -> None:
         scored = [one for one in self.relevance.scored(self.candidates) if one.units]
         self.paragraphs = [_matrix(one) for one in scored]
-        gold = [is_gold(self.question, one.candidate.source) for one in scored]
+        gold = [is_gold(self.question, one.source) for one in scored]
         self.gold = np.array(gold, dtype=np.float64)
 
     @property

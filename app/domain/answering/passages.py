@@ -1,9 +1,9 @@
 """Which paragraphs of the book an offline answer shows, and how much of long ones.
 
 Paragraphs are taken from the best one down, within a limit of words. With a list, listing, table or
-formula comes the paragraph before it as lead-in, with a text that ends with a colon or a question,
-and with a label, such as a caption or a file name, the block after it. Of a long block the run of
-units around the best one is shown. Paragraphs that follow each other in a section are one passage.
+formula comes the paragraph before it as lead-in, with a text that ends with a colon or a question
+the block after it. Of a long block the run of units around the best one is shown. Paragraphs that
+follow each other in a section are one passage.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from app.domain.answering.relevance import ScoredParagraph, ScoredUnit
-from app.domain.answering.units import WHOLE, Unit, announces, has_sentence, whole_unit
-from app.domain.chunking.chunk import Passage
+from app.domain.answering.units import WHOLE, Unit, announces, whole_unit
 from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import table_rows
 from app.domain.scripts import word_count
@@ -25,8 +24,6 @@ MAX_BLOCK_WORDS = 120
 """A longer text, list or table is shown in part."""
 _UNDIVIDED = frozenset({BlockKind.CODE, BlockKind.MATH})
 _INTRODUCED = frozenset({BlockKind.LIST, *WHOLE})
-_LABEL_CHARS = 200
-"""A longer paragraph is text without its full stop."""
 
 
 def choose(
@@ -59,7 +56,7 @@ def choose(
 
 def shown_part(paragraph: ScoredParagraph) -> Unit:
     """Return the paragraph as one unit; of a long one the run of units around the best one."""
-    source, scored = paragraph.candidate.source, paragraph.units
+    source, scored = paragraph.source, paragraph.units
     whole, text = whole_unit(source), source.passage.text
     if whole.size <= MAX_BLOCK_WORDS or whole.kind in _UNDIVIDED or not scored:
         return whole
@@ -94,26 +91,13 @@ def _with_neighbours(paragraphs: Sequence[ScoredParagraph], at: int) -> range:
     Empty if that block is missing: the lead-in alone would be incomplete.
     """
     first = last = at
-    while at - first < 2 and _is_block(paragraphs, first) and _follows(paragraphs, first):
+    while at - first < 2 and _is_block(paragraphs[first]) and _follows(paragraphs, first):
         first -= 1
-    while _introduces(paragraphs, last):
+    while announces(paragraphs[last].source.passage):
         last += 1
         if not _follows(paragraphs, last):
             return range(0)
     return range(first, last + 1)
-
-
-def _introduces(paragraphs: Sequence[ScoredParagraph], at: int) -> bool:
-    """Whether the paragraph introduces the next one or is the label of the block below it."""
-    passage = paragraphs[at].candidate.source.passage
-    return announces(passage) or (is_label(passage) and _is_block(paragraphs, at + 1))
-
-
-def is_label(passage: Passage) -> bool:
-    """Whether the paragraph has no sentence: a caption, a title in bold, a link to another page."""
-    if passage.kind is not BlockKind.PARAGRAPH or len(passage.text) > _LABEL_CHARS:
-        return False
-    return not (has_sentence(passage.text) or announces(passage))
 
 
 def _follows(paragraphs: Sequence[ScoredParagraph], at: int) -> bool:
@@ -121,13 +105,12 @@ def _follows(paragraphs: Sequence[ScoredParagraph], at: int) -> bool:
 
     They follow each other in one section, may be shown, and are no glossary entries.
     """
-    if not (0 < at < len(paragraphs) and paragraphs[at].candidate.follows):
+    if not (0 < at < len(paragraphs) and paragraphs[at].follows):
         return False
-    return all(
-        one.units and one.candidate.source.passage.kind is not BlockKind.GLOSSARY_ENTRY
-        for one in paragraphs[at - 1 : at + 1]
-    )
+    both = paragraphs[at - 1 : at + 1]
+    entry = any(one.source.passage.kind is BlockKind.GLOSSARY_ENTRY for one in both)
+    return not entry and all(one.units for one in both)
 
 
-def _is_block(paragraphs: Sequence[ScoredParagraph], at: int) -> bool:
-    return at < len(paragraphs) and paragraphs[at].candidate.source.passage.kind in _INTRODUCED
+def _is_block(paragraph: ScoredParagraph) -> bool:
+    return paragraph.source.passage.kind in _INTRODUCED

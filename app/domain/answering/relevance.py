@@ -20,7 +20,6 @@ from app.domain.answering.units import (
     SplitSentences,
     Unit,
     announces,
-    has_sentence,
     units_of,
 )
 from app.domain.chunking.chunk import Passage
@@ -45,12 +44,10 @@ class Features(NamedTuple):
     reading: float
     """Relevance of the paragraph by a model that reads it with the question, 0 to 1; 0 without."""
     definition: float
-    """How well the unit defines the term that the question asks for, 0 to 1.2; for a row of a
+    """How well the unit defines the term that the question asks for, 0 to 1; for a row of a
     table, whether the question has its first cell."""
     form: float
     """1 if the question wants a block of this kind: "which types" a list or table."""
-    caption: float
-    """1 for the text of a figure."""
 
 
 WEIGHTS = Features(
@@ -61,18 +58,9 @@ WEIGHTS = Features(
     reading=5.5,
     definition=3.08,
     form=1.23,
-    caption=-1.75,
 )
 """That of `reading`, about as much as `retrieval`, is not fitted."""
 
-_ENTRY, MARKED = 1.2, 0.65
-"""Definition scores of a glossary entry, and of a paragraph that marks the term."""
-_SENTENCE = 0.75
-"""Factor on the score of a sentence in a paragraph that does not mark the term."""
-_ROW = 1.0
-"""Score of a row whose first cell is in the question."""
-_LEAST_CELL = 0.2
-"""Least share of the question's weight in such a cell."""
 _LISTING = 0.5
 """Factor on the terms of a listing if the question does not ask for code."""
 _LEAD_IN_CHARS = 200
@@ -109,7 +97,9 @@ class ScoredUnit:
 
 @dataclass(frozen=True, slots=True)
 class ScoredParagraph:
-    candidate: Candidate
+    source: ContextPassage
+    follows: bool
+    """As in its `Candidate`."""
     units: Sequence[ScoredUnit]
 
     @property
@@ -119,9 +109,7 @@ class ScoredParagraph:
 
     @property
     def answers(self) -> bool:
-        passage = self.candidate.source.passage
-        caption = passage.kind is BlockKind.FIGURE and not has_sentence(passage.text)
-        return not caption and any(one.answers for one in self.units)
+        return any(one.answers for one in self.units)
 
 
 def candidates(
@@ -173,12 +161,11 @@ class Relevance:
     def scored(self, paragraphs: Sequence[Candidate]) -> list[ScoredParagraph]:
         """Score all paragraphs of a context."""
         best = max((one.source.score for one in paragraphs), default=0.0) or 1.0
-        return [
-            ScoredParagraph(
-                one, [*self._units(one, one.source.score / best, self.readings.get(at, 0.0))]
-            )
-            for at, one in enumerate(paragraphs)
-        ]
+        found = []
+        for at, one in enumerate(paragraphs):
+            scored = self._units(one, one.source.score / best, self.readings.get(at, 0.0))
+            found.append(ScoredParagraph(one.source, one.follows, [*scored]))
+        return found
 
     def _units(self, one: Candidate, retrieval: float, reading: float) -> Iterator[ScoredUnit]:
         passage, question = one.source.passage, self.question
@@ -193,9 +180,8 @@ class Relevance:
                 context=evidence * self._weight(around | lead_in),
                 similarity=self.cosines.get(one.compared(unit), 0.0),
                 reading=reading,
-                definition=max(self._row(unit), self._definition(unit, unit is one.units[0])),
+                definition=max(self._row(unit), self._definition(unit)),
                 form=float(passage.kind in question.asked_kinds),
-                caption=float(passage.kind is BlockKind.FIGURE),
             )
             score = sum(map(mul, features, self.weights), 0.0)
             answers = self.translated or bool(features.coverage or features.definition)
@@ -207,23 +193,16 @@ class Relevance:
         return sum([weight for term, weight in weights.items() if term in terms], 0.0)
 
     def _row(self, unit: Unit) -> float:
-        """Return `_ROW` for a row of a table if the question has all terms of its first cell."""
+        """Return 1 for a row of a table if the question has all terms of its first cell, else 0."""
         if unit.kind is not BlockKind.TABLE:
             return 0.0
         cell = self.question.terms(unit.text.partition(" | ")[0])
-        named = cell <= self.question.weights.keys() and self._weight(cell) > _LEAST_CELL
-        return _ROW * named
+        return float(bool(cell) and cell <= self.question.weights.keys())
 
-    def _definition(self, unit: Unit, first: bool) -> float:
-        """Return how well the unit defines the term that is asked for, 0 to 1.2; 0 for no term."""
+    def _definition(self, unit: Unit) -> float:
+        """Return how well the unit defines the term that is asked for, 0 to 1; 0 for no term."""
         asked, terms = self.question.definition, self.question.terms
-        if not asked:
+        if not asked or not asked <= terms(unit.text):
             return 0.0
-        passage = unit.source.passage
-        marked = defines(passage, asked, terms)
-        if marked and first and passage.kind is BlockKind.GLOSSARY_ENTRY:
-            return _ENTRY
-        if not asked <= terms(unit.text):
-            return 0.0
-        defining = subject_match(asked, unit.text, terms)
-        return max(defining, MARKED) if marked else _SENTENCE * defining
+        marked = defines(unit.source.passage, asked, terms)
+        return 1.0 if marked else subject_match(asked, unit.text, terms)

@@ -92,10 +92,12 @@ def _quotable(passage: Passage, split_sentences: SplitSentences, language: str) 
 def is_quotable(passage: Passage) -> bool:
     """Whether the paragraph may be shown.
 
-    Not shown: headings, exercises, solutions, references, lists of links, glossary entries that
-    only refer to another one, listings of more than `MAX_UNIT_WORDS`.
+    Not shown: headings, exercises, solutions, references, captions without a sentence, lists of
+    links, glossary entries that only refer to another one, listings of more than `MAX_UNIT_WORDS`.
     """
     kind, text = passage.kind, passage.text
+    if kind is BlockKind.FIGURE and not has_sentence(text):
+        return False
     if kind in NEVER_QUOTED or kind is BlockKind.REFERENCE or only_refers(passage):
         return False
     if kind in (BlockKind.CODE, BlockKind.MATH) and word_count(text) > MAX_UNIT_WORDS:
