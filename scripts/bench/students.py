@@ -146,7 +146,9 @@ async def run(data: Path, home: Path, half: str) -> None:
             results, theirs = await measured(app, data / one.folder, one, about)
             ours += results
             systems[OURS] |= {
-                found.question.id: found.metrics for found in results if found.question.answerable
+                found.question.id: found.applicable
+                for found in results
+                if found.question.answerable
             }
             for name, rows in theirs.items():
                 systems.setdefault(name, {}).update(rows)
