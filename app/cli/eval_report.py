@@ -22,9 +22,7 @@ ANSWER_SETTING = "RAG_ANSWER_THRESHOLD"
 def report_lines(found: Evaluation) -> Iterator[str]:
     """Yield a Markdown table with a row for each kind, and what is said of the thresholds."""
     metrics = [*found.results[0].metrics, "p50_ms"]
-    columns = [
-        *dict.fromkeys(one.removeprefix("un").removeprefix("answerable_") for one in metrics)
-    ]
+    columns = [*dict.fromkeys(one.rpartition("answerable_")[2] for one in metrics)]
     yield _markdown_table(["kind", "n", *columns], _rows(found.results, columns))
     if curve := _refusals(found):
         yield f"\nanswerability: AUROC {curve.auroc:.3f}"
