@@ -131,17 +131,18 @@ def summary(
     """
     own = summary_sections(passages)
     context: list[ContextPassage] = []
-    excerpts: list[Sequence[Unit]] = []
+    chosen: list[ChosenPassage] = []
     for section in own or outline(passages):
         held = section[: _fitting((one.tokens for one in section), token_budget)]
         context += held
         if own:
-            excerpts.append(_leading([*map(whole_unit, held)], MAX_SUMMARY_WORDS // len(own)))
+            shown = _leading([*map(whole_unit, held)], MAX_SUMMARY_WORDS // len(own))
         else:
-            found = (unit for one in held for unit in units_of(one, split_sentences, language))
-            excerpts.append(_first_sentence(found))
-    # Without marks, since all of it is the answer.
-    chosen = [ChosenPassage(one) for one in excerpts if one]
+            shown = _first_sentence(
+                unit for one in held for unit in units_of(one, split_sentences, language)
+            )
+        # Without marks, since all of it is the answer.
+        chosen += [ChosenPassage(shown)] if shown else []
     return context, answer_of(chosen, titled=len(chosen) > 1)
 
 

@@ -48,6 +48,8 @@ class Features(NamedTuple):
     table, whether the question has its first cell."""
     form: float
     """1 if the question wants a block of this kind: "which types" a list or table."""
+    caption: float
+    """1 for the text of a figure, which describes what it shows."""
 
 
 WEIGHTS = Features(
@@ -58,6 +60,7 @@ WEIGHTS = Features(
     reading=5.5,
     definition=3.08,
     form=1.23,
+    caption=-1.75,
 )
 """That of `reading`, about as much as `retrieval`, is not fitted."""
 
@@ -182,6 +185,7 @@ class Relevance:
                 reading=reading,
                 definition=max(self._row(unit), self._definition(unit)),
                 form=float(passage.kind in question.asked_kinds),
+                caption=float(passage.kind is BlockKind.FIGURE),
             )
             score = sum(map(mul, features, self.weights), 0.0)
             answers = self.translated or bool(features.coverage or features.definition)
