@@ -37,7 +37,7 @@ def rendered(folder: Path, source: str) -> str:
     """Return the article of `a/page.md`, beside another page of the book."""
     write(folder, {"a/page.md": source, "a/other.md": "# Other\n\n## Part\n\nText.\n"})
     book = read_source(IngestRequest(folder, book=BookId("owls")))
-    return rendered_pages(book).articles["a/page.md"]
+    return rendered_pages(book)[0]["a/page.md"]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_an_element_carries_the_id_of_its_block(tmp_path: Path) -> None:
     source = "# Owls\n\nFirst.\n\n- a\n  - b\n\n- c\n\n:::tip[Inner]\n\nOne.\n\nTwo.\n\n:::\n"
     write(tmp_path, {"page.md": source})
     book = read_source(IngestRequest(tmp_path))
-    page = Page(rendered_pages(book).articles["page.md"])
+    page = Page(rendered_pages(book)[0]["page.md"])
     tagged = {
         element.attributes["data-paragraph-id"]: (element.tag, element.attributes["id"])
         for element in page.elements

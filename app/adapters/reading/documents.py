@@ -21,7 +21,6 @@ _INNERMOST = 7
 """The level of a section that ends at the next heading."""
 _NAMED = 5
 """Files that a warning names."""
-_MARKS = str.maketrans({RUN_BOUNDARY: " ", RUN_GLUE: None})
 _WORD = re.compile(r"\w+")
 
 
@@ -108,7 +107,7 @@ def with_ids(documents: Sequence[Document]) -> list[Document]:
 
 
 def _content_id(draft: Draft) -> str:
-    text = draft.runs.translate(_MARKS)
+    text = draft.runs.replace(RUN_BOUNDARY, " ").replace(RUN_GLUE, "")
     return content_id(text if _WORD.search(text) else draft.text)
 
 
