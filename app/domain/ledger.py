@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -81,18 +81,6 @@ class Ledger:
                 break
             entry = self.resolve(entry.nearest)
         return entry if entry and entry.live else None
-
-
-def unused_id(base: str, taken: Collection[str], repeats: dict[str, int]) -> str:
-    """Return `base` or, if it is taken, the first of `base-2`, `base-3`, ... that is not.
-
-    `repeats` keeps the last number of each base. Ids are never freed, so lower ones are skipped.
-    """
-    free = base
-    while free in taken:
-        repeats[base] = repeats.get(base, 1) + 1
-        free = f"{base}-{repeats[base]}"
-    return free
 
 
 def to_lines(ledger: Ledger) -> Iterator[str]:

@@ -11,7 +11,7 @@ from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, SourceWarning
 from app.domain.edition import ONLY, Edition
-from app.domain.identity import assign_ids, content_id, is_content_id, with_paragraph_ids
+from app.domain.identity import content_id, is_content_id
 from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
@@ -97,13 +97,6 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
     if first is not None and (first.level == 1 or not info.title):
         return first.text
     return info.title or info.file.rpartition("/")[2].partition(".")[0]
-
-
-def with_ids(documents: Sequence[Document]) -> list[Document]:
-    """Return a book's documents with the ids of authors, and each id once."""
-    blocks = (block for one in documents for block in one.blocks)
-    ids = assign_ids((block.paragraph_id, block.author_id) for block in blocks)
-    return with_paragraph_ids(documents, ids)
 
 
 def _content_id(draft: Draft) -> str:
