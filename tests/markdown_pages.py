@@ -25,12 +25,19 @@ def read_identified(folder: Path) -> Book:
     return identified(read_book(folder))
 
 
-def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
-    """Read a page as a book of its own. It cannot include files."""
+def as_book(page: Document) -> Book:
+    return Book(BookId("b"), "B", Site.PLAIN, "", page.language, "1", (page,))
+
+
+def read_page(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
+    """Read a page as it is before its paragraphs have ids. It cannot include files."""
     page = PageReader(SourceFiles(Path("/nowhere"))).markdown(PageInfo(file, ""), text, site)
     if page is None:
         raise BookError("no text found", file)
     prose = (block.text for block in page.blocks if block.kind is BlockKind.PARAGRAPH)
-    page = replace(page, language=language_of_text("\n".join(prose)))
-    (own,) = identified(Book(BookId("b"), "", site, "", "en", "", (page,))).documents
-    return own
+    return replace(page, language=language_of_text("\n".join(prose)))
+
+
+def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
+    """Read a page as a book of its own."""
+    return identified(as_book(read_page(text, site=site, file=file))).documents[0]
