@@ -11,7 +11,7 @@ from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, SourceWarning
 from app.domain.edition import ONLY, Edition
-from app.domain.identity import assign_ids, content_id, is_content_id, with_paragraph_ids
+from app.domain.identity import content_id, is_content_id
 from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
@@ -21,7 +21,6 @@ _INNERMOST = 7
 """The level of a section that ends at the next heading."""
 _NAMED = 5
 """Files that a warning names."""
-_MARKS = str.maketrans({RUN_BOUNDARY: " ", RUN_GLUE: None})
 _WORD = re.compile(r"\w+")
 
 
@@ -100,15 +99,8 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
     return info.title or info.file.rpartition("/")[2].partition(".")[0]
 
 
-def with_ids(documents: Sequence[Document]) -> list[Document]:
-    """Return a book's documents with the ids of authors, and each id once."""
-    blocks = (block for one in documents for block in one.blocks)
-    ids = assign_ids((block.paragraph_id, block.author_id) for block in blocks)
-    return with_paragraph_ids(documents, ids)
-
-
 def _content_id(draft: Draft, runs: str) -> str:
-    text = runs.translate(_MARKS)
+    text = runs.replace(RUN_BOUNDARY, " ").replace(RUN_GLUE, "")
     return content_id(text if _WORD.search(text) else draft.text)
 
 
