@@ -94,7 +94,7 @@ def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:
     content = theme.content(root)
     if content is None:
         return None
-    roles = theme.roles(content)
+    roles = theme.roles_in(content)
     for code in (one for element in roles["console"] for one in element.iter("code")):
         # Its text is mark-up that a script shows.
         text = unescape(_FORMATTING.sub("", code.text_content()))
