@@ -70,7 +70,7 @@ class Metrics:
     async def look(self, rag: Application) -> None:
         """Set the gauges."""
         for name, breaker in rag.breakers.items():
-            self._breaker.labels(name).set(breaker.state != "closed")
+            self._breaker.labels(name).set(not breaker.closed)
         try:
             await rag.index.check()
             self._damaged.set(len(await rag.index.damaged()))
@@ -84,10 +84,10 @@ class Metrics:
     async def _look_at_money(self, budget: Budget) -> None:
         with suppress(StorageError):  # without the file, the gauges keep their last values
             spent = await budget.spent()
-            for period in ("day", "month"):
-                self._spent.labels(period).set(getattr(spent, period))
-                if (ceiling := getattr(budget, period)) is not None:
-                    self._budget.labels(period).set(ceiling)
+            for period, usd in spent.items():
+                self._spent.labels(period).set(usd)
+            for period, usd in budget.limits.items():
+                self._budget.labels(period).set(usd)
 
 
 router = APIRouter()

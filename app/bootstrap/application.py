@@ -20,7 +20,6 @@ from app.adapters.vectors import inner_products
 from app.bootstrap.book_pages import BookPages, book_pages
 from app.bootstrap.local_state import question_log, site_keys
 from app.bootstrap.providers import (
-    LanguageModel,
     OwnEmbedder,
     Providers,
     local_embedder,
@@ -53,6 +52,7 @@ from app.services.write_answer import WriteAnswer
 from app.settings import Settings
 
 if TYPE_CHECKING:
+    from app.adapters.providers.chat import ChatModel
     from app.services.evaluate import Evaluate
     from app.services.ingest import IngestBook
 
@@ -182,7 +182,7 @@ def _answering(
     index: BookStore,
     embedder: OwnEmbedder,
     reranker: Reranker | None,
-    model: LanguageModel | None,
+    model: ChatModel | None,
     log: QuestionLog | None,
     count_tokens: Callable[[str], int],
 ) -> tuple[Retrieve, AnswerQuestion]:

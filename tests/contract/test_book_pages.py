@@ -19,6 +19,7 @@ from app.domain.document import Block, BlockKind, Book
 from app.services.ingest import IngestRequest
 from tests.command_line import Run
 from tests.html_page import Page
+from tests.markdown_pages import identified
 from tests.serving import ingest, offline_settings, serving
 
 SAMPLE = f"/pages/{SAMPLE_BOOK_ID}"
@@ -37,7 +38,7 @@ def rendered(folder: Path, source: str) -> str:
     """Return the article of `a/page.md`, beside another page of the book."""
     write(folder, {"a/page.md": source, "a/other.md": "# Other\n\n## Part\n\nText.\n"})
     book = read_source(IngestRequest(folder, book=BookId("owls")))
-    return rendered_pages(book).articles["a/page.md"]
+    return rendered_pages(book)[0]["a/page.md"]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,8 @@ class Sample:
 
 @pytest.fixture(scope="module")
 def sample(sample_home: Path) -> Iterator[Sample]:
-    book, settings = read_source(sample_request()), offline_settings(sample_home)
+    book = identified(read_source(sample_request()))
+    settings = offline_settings(sample_home)
     with serving(settings) as address, httpx.Client(base_url=address) as client:
         urls = [document.url for document in book.documents]
         pages = {url: Page(client.get(url).raise_for_status().text) for url in urls}

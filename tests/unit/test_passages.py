@@ -12,7 +12,6 @@ from app.api.responses import as_json
 from app.domain.answer import AnswerPassage
 from app.domain.answering.passages import MAX_ANSWER_WORDS, MAX_PASSAGES
 from app.domain.answering.request import AskRequest
-from app.domain.answering.units import is_label
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.scripts import word_count
@@ -94,25 +93,6 @@ def test_a_title_above_a_table_is_shown_with_it() -> None:
     for question in ("weights of owls", "grams of the barn owl"):
         (shown,) = extracted(question, title, table).passages
         assert shown.paragraph_ids == ("p-title", "p-table")
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("Listing 3: Sorting by [bytes]", True),
-        ("Owls by night (barn owls)", True),
-        ("Owls hunt.", False),
-        ("(Owls hunt.)", False),
-        ("Owls hunt:", False),
-        ("Owls hunt. They see (well)", False),
-        ("フクロウの表", True),
-        ("フクロウは夜に飛ぶ。", False),
-        ("猫头鹰在夜里捕鼠．", False),
-        ("Owls " * 50, False),
-    ],
-)
-def test_a_label_has_no_sentence(text: str, label: bool) -> None:
-    assert is_label(passage(text)) is label
 
 
 def test_the_limit_of_words_holds_in_a_script_without_blanks() -> None:
