@@ -26,7 +26,7 @@ from starlette.types import Message, Receive, Scope, Send
 from app.api.asking import while_connected
 from app.api.problems import error_event, invalid_fields, report, status_of
 from app.api.protocols.book_tools import INSTRUCTIONS, BookTools
-from app.services.recording import REQUEST, Failure, current
+from app.services.recording import REQUEST, current
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ def _message(error: ToolError) -> str:
     if request_id:
         return f"{failure.message} (request {request_id}) ({failure.code})"
     # Over stdio there is no request to log.
-    reason = Failure.of(REQUEST, cause).reason
+    reason = current().failed(REQUEST, cause).reason
     _log.warning("mcp.call_failed", extra={"code": failure.code, "reason": reason})
     return f"{failure.message} ({failure.code})"
 
