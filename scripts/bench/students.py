@@ -146,7 +146,7 @@ async def run(data: Path, home: Path, half: str) -> None:
             results, theirs = await measured(app, data / one.folder, one, about)
             ours += results
             systems[OURS] |= {
-                found.question.id: found.metrics for found in results if found.question.answerable
+                row.question.id: row.applicable for row in results if row.question.answerable
             }
             for name, rows in theirs.items():
                 systems.setdefault(name, {}).update(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from threading import Lock
@@ -60,15 +60,13 @@ class SqliteSpending:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock, self._file.errors():
             try:
-                if self._connection is None:
-                    self._connection = self._file.open_to_write()
+                self._connection = self._connection or self._file.open_to_write()
                 with self._connection as connection:
                     connection.execute("BEGIN IMMEDIATE")
                     yield connection
             except (sqlite3.Error, OSError):
                 # The next call opens the file again: it may have been repaired or moved.
                 if self._connection is not None:
-                    with suppress(sqlite3.Error):
-                        self._connection.close()
-                    self._connection = None
+                    self._connection.close()
+                self._connection = None
                 raise
