@@ -18,7 +18,7 @@ from app.domain.answering.notices import (
     WHICH_CHAPTER,
     in_language,
 )
-from app.domain.answering.question_analysis import QuestionAnalysis, QuestionFeatures
+from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.request import AskRequest
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
@@ -120,7 +120,9 @@ class ConsultChapters:
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         analysis = QuestionAnalysis(
-            QuestionFeatures(lexical, language, {}),
+            lexical,
+            language,
+            {},
             words=frozenset(words(request.question)),
             asked_in=intent.language,
             own_terms=lexical(request.question),

@@ -126,7 +126,7 @@ class ConsultBook:
             return read.scored
         analysis = read.analysis
         unrecognised = self.refusal_policy.model and not analysis.in_book_language
-        other_language = unrecognised or analysis.asked_in != analysis.features.language
+        other_language = unrecognised or analysis.asked_in != analysis.language
         return self.refusal_policy.confidence(
             read.score, other_language=other_language, named=not read.unmentioned
         )
@@ -178,7 +178,7 @@ class ConsultBook:
         return replace(
             read,
             exercise=request.exercise
-            or asked_exercise(analysis.own_terms, found.hits, analysis.features.terms),
+            or asked_exercise(analysis.own_terms, found.hits, analysis.terms),
             score=score,
             scored=(policy.of_relevance() if by_relevance else policy).confidence(score),
             unmentioned=self.scorer.unmentioned(analysis, found.hits),

@@ -49,7 +49,7 @@ TABLE = passage("Method | Speed\nBM25 | fast\nDense | slow", "p-table", BlockKin
 def best(question: str, *passages: Passage) -> str:
     """Return the sentence that answers best, of passages that are found alike."""
     context = [replace(one, score=1.0) for one in context_of(*in_order(*passages))]
-    features = analysed(question, dict.fromkeys(terms(question), 1.0)).features
+    features = analysed(question, dict.fromkeys(terms(question), 1.0))
     found = Relevance(features).scored(candidates(features, context, split_sentences))
     scored = [unit for one in found for unit in one.units]
     return max(scored, key=lambda one: one.score).unit.text

@@ -1,6 +1,6 @@
 """Answering: question analysis, extraction, verification of citations, refusal.
 
-- the question: `request`, `conversation`, `intents`, `forms`, `question_analysis`
+- the question: `request`, `conversation`, `intents`, `question_analysis`
 - whether the book answers it: `answerability`
 - chapters and exercises on request: `chapters`, `exercises`
 - extractive answers: `units`, `relevance`, `passages`, `extractive`, `passage_text`; what a text

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.answer import AnswerFigure, AnswerPassage
-from app.domain.answering.question_analysis import QuestionFeatures
+from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Figure
@@ -127,7 +127,7 @@ def asks_for_figure(question: str) -> bool:
 
 
 def asked_figure(
-    question: str, features: QuestionFeatures, figures: Sequence[PageFigure]
+    question: str, features: QuestionAnalysis, figures: Sequence[PageFigure]
 ) -> PageFigure | None:
     """Return the one of these figures, best pages first, that a question for one means, or None.
 
@@ -143,7 +143,7 @@ def asked_figure(
     return figures[scores.index(best)] if best >= LEAST_SHARE else None
 
 
-def _score(features: QuestionFeatures, one: PageFigure) -> float:
+def _score(features: QuestionAnalysis, one: PageFigure) -> float:
     own = features.terms(f"{one.figure.caption} {one.figure.alt}")
     around = features.terms(one.around)
     return sum(
