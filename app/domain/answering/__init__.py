@@ -4,8 +4,8 @@
 - whether the book answers it: `answerability`
 - chapters and exercises on request: `chapters`, `exercises`
 - extractive answers: `units`, `relevance`, `passages`, `extractive`, `passage_text`; what a text
-  is: `definitions`, `objectives`
+  is: `definitions`
 - figures: `figures`
 - citations: `cited_answer`, `verification`
-- phrases and suggestions: `notices`, `follow_ups`, `heading_questions`
+- phrases and suggestions: `notices`, `follow_ups`
 """

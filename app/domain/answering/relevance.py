@@ -13,8 +13,12 @@ from dataclasses import dataclass, field
 from operator import mul
 from typing import NamedTuple
 
-from app.domain.answering.definitions import defines, subject_match
-from app.domain.answering.objectives import ASKS_OBJECTIVES, states_objectives
+from app.domain.answering.definitions import (
+    ASKS_OBJECTIVES,
+    defines,
+    states_objectives,
+    subject_match,
+)
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.units import (
     SplitSentences,
