@@ -22,6 +22,7 @@ from app.domain.answering.relevance import Relevance, candidates
 from app.domain.answering.units import SplitSentences, units_of
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.cost import Tariff
 from app.domain.generated_text.events import (
     GeneratedCitation,
     GeneratedEnd,
@@ -129,9 +130,7 @@ class FakeEmbedder:
     space: str = "fake"
     dimension: int = DIMENSION
     error: Exception | None = None
-
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        return [_embed(text) for text in texts]
+    tariff: Tariff = field(default_factory=Tariff)
 
     async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
         yield [_embed(text) for text in texts]

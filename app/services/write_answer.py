@@ -43,8 +43,7 @@ from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import words
 from app.services.consultation import Consultation
 from app.services.ports import Generator, ParagraphScorer
-from app.services.provider_failures import degraded_by
-from app.services.recording import failed_step, stage
+from app.services.recording import degraded_by, failed_step, stage
 from app.services.similarity import SimilarityEncoder
 
 _log = logging.getLogger(__name__)
