@@ -8,8 +8,9 @@ from functools import partial
 from itertools import chain
 
 from app.domain.answer import Answer, AnswerMode, AnswerPassage, Source
-from app.domain.answering.chapters import Chapter, page_of, quiz, summary
+from app.domain.answering.chapters import Chapter, page_of, summary
 from app.domain.answering.exercises import exercise_numbered, exercises
+from app.domain.answering.extractive import whole
 from app.domain.answering.follow_ups import Suggestion, suggestions
 from app.domain.answering.intents import Here, Intent, IntentKind
 from app.domain.answering.notices import (
@@ -111,7 +112,7 @@ class ConsultChapters:
             context = exercises(passages)[:QUIZ_QUESTIONS]
             if not context:
                 return _questions(chunks, lexical, intent)
-            prepared = quiz(context)
+            prepared = whole(context)
         else:
             budget = self.consult.context_tokens
             context, prepared = summary(passages, self.split_sentences, language, budget)

@@ -207,8 +207,8 @@ class ConsultBook:
         solving = frozenset(one.paragraph_id for chunk in solution for one in chunk.passages)
         if request.solutions is not Solutions.SHOW:
             context = tuple(one for one in context if one.passage.kind is not BlockKind.SOLUTION)
-        prepared = whole(context, solving) if solving else None
-        return replace(read, context=context, prepared=prepared)
+        solved = [one for one in context if one.passage.paragraph_id in solving]
+        return replace(read, context=context, prepared=whole(solved) if solved else None)
 
     async def _with_selection(self, read: Consultation, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits with the selected paragraph first; only that one in scope "selection"."""

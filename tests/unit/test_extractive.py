@@ -142,7 +142,7 @@ def test_table_is_whole_and_made_to_show_as_a_table() -> None:
 )
 def test_a_table_is_one_in_markdown_whatever_stands_above_or_in_it(table: str, shown: str) -> None:
     context = context_of(*in_order(passage(table, "p-table", BlockKind.TABLE)))
-    found = whole(context, ["p-table"])
+    found = whole(context)
     assert found.text == shown == found.text[slice(*found.claims[0][0])]
 
 
