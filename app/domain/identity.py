@@ -14,7 +14,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from app.domain.document import Block, Book
-from app.domain.ledger import Ledger, LedgerParagraph
+from app.domain.ledger import Entry, Ledger
 from app.domain.ledger_renewal import renew
 
 _CROCKFORD = bytes.maketrans(
@@ -56,7 +56,7 @@ def keep_ids(book: Book, ledger: Ledger) -> tuple[Book, Ledger]:
     every page), else the hash of its text. Another one with the same hash gets `-2`, and so on.
     """
     times = Counter(block.author_id for block in book.blocks())
-    paragraphs = [_paragraph(one, authored=times[one.author_id] == 1) for one in book.blocks()]
+    paragraphs = [_entry(one, authored=times[one.author_id] == 1) for one in book.blocks()]
     ids, renewed = renew(ledger, paragraphs)
     given = iter(ids)
 
@@ -68,8 +68,9 @@ def keep_ids(book: Book, ledger: Ledger) -> tuple[Book, Ledger]:
     return replace(book, documents=tuple(documents)), renewed
 
 
-def _paragraph(block: Block, *, authored: bool) -> LedgerParagraph:
-    return LedgerParagraph(
+def _entry(block: Block, *, authored: bool) -> Entry:
+    return Entry(
+        "",
         block.paragraph_id,
         norm(block.unfenced_text),
         block.file,

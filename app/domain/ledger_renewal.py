@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.domain.document import Span
-from app.domain.ledger import Entry, Ledger, LedgerParagraph
+from app.domain.ledger import Entry, Ledger
 from app.domain.ledger_matching import is_distinctive, match
 
 NEAR = 8
 """Paragraphs before and after the neighbour of one that is gone, which may contain its text."""
 
 
-def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[str], Ledger]:
+def renew(ledger: Ledger, paragraphs: Sequence[Entry]) -> tuple[list[str], Ledger]:
     """Assign an id to each paragraph; return the ids in order and the updated ledger."""
     matches = match(ledger, paragraphs)
     entries: dict[str, Entry] = {}
@@ -31,7 +31,7 @@ def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[s
             repeats[paragraph.content_id] += 1
             paragraph_id = f"{paragraph.content_id}-{repeats[paragraph.content_id] + 1}"
         reserved.add(paragraph_id)
-        entries[paragraph_id] = Entry(paragraph_id, paragraph, order)
+        entries[paragraph_id] = replace(paragraph, paragraph_id=paragraph_id, order=order)
         # The hash of a short text that is gone does not stand for its next use.
         hashed = paragraph.content_id
         known = (hashed in entries or hashed in ledger.entries) and not is_distinctive(paragraph)
@@ -40,7 +40,7 @@ def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[s
     ids = list(entries)
     for gone, place in _gone(ledger, matches, ids):
         entries[gone.paragraph_id] = gone
-        merged = _merged(gone.paragraph, paragraphs, place) if place is not None else None
+        merged = _merged(gone, paragraphs, place) if place is not None else None
         if merged is not None:
             aliases.setdefault(gone.paragraph_id, ids[merged])
     given = {*ids}
@@ -57,13 +57,13 @@ def _gone(
     survivors: dict[tuple[str, ...], list[Span]] = defaultdict(list)
     for new, old in sorted(matches.items(), key=lambda pair: pair[1].order):
         if old.live:
-            for group in _groups(old.paragraph):
+            for group in _groups(old):
                 survivors[group].append((old.order, new))
     given = {*ids}
     for old in ledger.entries.values():
         if old.paragraph_id in given:
             continue
-        *here, book = (survivors.get(one, []) for one in _groups(old.paragraph))
+        *here, book = (survivors.get(one, []) for one in _groups(old))
         places = next(filter(None, here), book)
         if not old.live or not places:
             yield replace(old, live=False), None
@@ -72,12 +72,12 @@ def _gone(
         yield replace(old, live=False, nearest=ids[place]), None if places is book else place
 
 
-def _groups(paragraph: LedgerParagraph) -> tuple[tuple[str, ...], ...]:
+def _groups(paragraph: Entry) -> tuple[tuple[str, ...], ...]:
     """Return keys of its section, its page and the book."""
     return (paragraph.file, "", *paragraph.heading_path), (paragraph.file,), ()
 
 
-def _merged(gone: LedgerParagraph, paragraphs: Sequence[LedgerParagraph], place: int) -> int | None:
+def _merged(gone: Entry, paragraphs: Sequence[Entry], place: int) -> int | None:
     """Return the place of the paragraph near this one that contains the text."""
     if not is_distinctive(gone):
         return None

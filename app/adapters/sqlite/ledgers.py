@@ -9,7 +9,7 @@ from typing import Any
 
 from app.adapters.sqlite.file import SqliteFile
 from app.domain.book_id import BookId
-from app.domain.ledger import Entry, Ledger, LedgerParagraph, Located
+from app.domain.ledger import Entry, Ledger, Located
 from app.services.threads import in_thread
 
 _SCHEMA = """
@@ -93,12 +93,11 @@ def _load(connection: sqlite3.Connection) -> Ledger:
 
 def _entry(row: tuple[Any, ...]) -> Entry:
     pid, live, order, content, text, file, path, url, author, nearest = row
-    paragraph = LedgerParagraph(content, text, file, tuple(json.loads(path)), url, author)
-    return Entry(pid, paragraph, order, bool(live), nearest)
+    headings = tuple(json.loads(path))
+    return Entry(pid, content, text, file, headings, url, author, order, bool(live), nearest)
 
 
-def _row(entry: Entry) -> tuple[object, ...]:
-    one = entry.paragraph
+def _row(one: Entry) -> tuple[object, ...]:
     path = json.dumps(one.heading_path, ensure_ascii=False)
-    ids = (entry.paragraph_id, int(entry.live), entry.order, one.content_id)
-    return (*ids, one.text, one.file, path, one.url, one.author_id, entry.nearest)
+    ids = (one.paragraph_id, int(one.live), one.order, one.content_id)
+    return (*ids, one.text, one.file, path, one.url, one.author_id, one.nearest)
