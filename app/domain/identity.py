@@ -30,7 +30,7 @@ _NOT_WORD = re.compile(r"[\W_]+")
 
 def norm(text: str) -> str:
     """NFKC, lower case, letters and digits only (Unicode categories L and N)."""
-    return _NOT_WORD.sub("", unicodedata.normalize("NFKC", text).lower())
+    return _NOT_WORD.sub("", "".join(unicodedata.normalize("NFKC", text).lower().split()))
 
 
 def content_id(text: str) -> str:
