@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId
-from app.domain.chunking.tools import ChunkingTools
+from app.domain.chunking.config import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Site
 
 _WORDS = {

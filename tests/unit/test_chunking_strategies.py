@@ -17,6 +17,7 @@ from app.adapters.langchain_splitters import recursive_splitter
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import (
     ChunkingConfig,
+    ChunkingTools,
     FixedConfig,
     PackingConfig,
     RecursiveConfig,
@@ -25,7 +26,6 @@ from app.domain.chunking.config import (
     StrategyName,
 )
 from app.domain.chunking.strategies import stream_chunks
-from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Document
 from app.domain.errors import ConfigError
 from tests.chunking_documents import Made, book_of, documents, made, place, tools

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, StorageError
+from app.domain.identity import renew
 from app.domain.ledger import Entry, Ledger, Located, from_lines, to_lines
-from app.domain.ledger_renewal import renew
 
 BOOK = BookId("book")
 TEXTS = [f"text {number}" for number in range(16)]
