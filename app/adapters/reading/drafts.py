@@ -42,8 +42,6 @@ class Draft:
     span: Span = NO_SPAN
     """Code points of the Markdown source; NO_SPAN of a built page."""
     level: int = 0
-    anchor: str = ""
-    """The id of a heading."""
     language: str = ""
     terms: tuple[str, ...] = ()
     items: Sequence[tuple[str, Span]] = ()
