@@ -143,10 +143,10 @@ class EdgeIndex:
         list(self._each((), lambda one: one.manifest))
 
     def _book(self, book: BookId) -> OpenBook:
+        if found := self._open.get(book):
+            return found
         folder = BookFolder(self._root / BookId(book))
-        return self._open.get(book) or self._open.setdefault(
-            folder.book, OpenBook(folder, self._clock, self._relist)
-        )
+        return self._open.setdefault(folder.book, OpenBook(folder, self._clock, self._relist))
 
     def _books(self) -> list[OpenBook]:
         """All books, of which some may not be published."""
