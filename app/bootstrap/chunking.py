@@ -12,9 +12,8 @@ from app.adapters.reading.book_settings import chunking_config
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import ChunkingConfig, RecursiveConfig
+from app.domain.chunking.config import ChunkingConfig, ChunkingTools, RecursiveConfig
 from app.domain.chunking.strategies import stream_chunks
-from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Book, Span
 from app.domain.scripts import script_scale
 from app.services.ingest import IngestRequest
