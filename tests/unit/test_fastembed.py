@@ -13,7 +13,7 @@ from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.fastembed.late_chunking import windows
 from app.adapters.fastembed.models import download, load_embedder
 from app.adapters.fastembed.reranker import FastembedReranker
-from app.adapters.vectors import inner_products
+from app.adapters.local_embedder import inner_products
 from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
 from app.services.cross_lingual import CrossLingualScorer
