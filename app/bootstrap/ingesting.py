@@ -8,7 +8,6 @@ from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.index_terms import IndexTerms
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.adapters.tokens import token_counter
 from app.bootstrap.book_pages import book_pages, store_pages
 from app.bootstrap.books import read_source
 from app.bootstrap.chunking import chunk_book, embed_from_thread
@@ -39,7 +38,6 @@ def ingest_book(
         ledgers=ledgers,
         terms_of=terms.of_document,
         index=index,
-        count_tokens=token_counter(),
         store_pages=partial(store_pages, book_pages(settings)),
         encoder=f"{terms.fingerprint} {LEXICAL_FINGERPRINT}",
     )
