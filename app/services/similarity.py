@@ -18,7 +18,7 @@ from cachetools import LRUCache
 
 from app.domain.languages import without_words
 from app.domain.retrieval.query import Vector
-from app.services.ports import Embedder
+from app.services.ports import Embedder, embed_documents
 
 MODEL_LANGUAGE = "en"
 """The language that the model was trained on, as an ISO 639-1 code."""
@@ -91,8 +91,9 @@ class SimilarityEncoder:
         embedder = await self.embedder()
         common = self._common(language)
         if not common:
-            return await embedder.embed_documents(texts)
-        vectors = await embedder.embed_documents([without_words(text, common) for text in texts])
+            return await embed_documents(embedder, texts)
+        bare = [without_words(text, common) for text in texts]
+        vectors = await embed_documents(embedder, bare)
         direction = await self._direction(language)
         return [_without(direction, vector) for vector in vectors]
 
@@ -103,7 +104,7 @@ class SimilarityEncoder:
         if language not in self._shared:
             embedder = await self.embedder()
             said = " ".join(sorted(self.common_words[language]))
-            (self._shared[language],) = await embedder.embed_documents([said])
+            (self._shared[language],) = await embed_documents(embedder, [said])
         return self._shared[language]
 
 

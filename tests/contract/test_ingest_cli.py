@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.adapters.qdrant.edge import EdgeIndex
 from app.cli.progress import phases
-from app.domain.book_id import BookId
 from tests.command_line import Run
 from tests.index_stores import MemoryClient
 from tests.ingesting import edit, make_book
@@ -145,18 +141,6 @@ def test_a_state_folder_that_cannot_be_made_is_said_before_the_book_is_read(run:
     refused = run("ingest", "missing", RAG_HOME="/dev/null/rag")
     (line,) = refused.err.splitlines()
     assert (refused.code, "RAG_HOME" in line) == (1, True)
-
-
-async def test_a_second_ingest_is_told_who_runs_the_first(run: Run, book: Path, home: Path) -> None:
-    writer = await EdgeIndex(home / "state").begin(BookId("lamps"), 8)
-    refused = await asyncio.to_thread(run, "ingest", book)
-    assert refused.code == 2
-    line = refused.err.splitlines()[-1]
-    assert line.startswith("textbook-rag: book 'lamps' is being written by another run")
-    assert f"process {os.getpid()}, started 20" in line
-    await writer.abandon()
-    listed = await asyncio.to_thread(run, "books", "--json")
-    assert listed.out == "[]\n"
 
 
 def test_a_zip_archive_is_read_as_the_folder_in_it(run: Run, book: Path, home: Path) -> None:

@@ -16,13 +16,13 @@ from app.domain import ledger_matching
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import (
     ChunkingConfig,
+    ChunkingTools,
     FixedConfig,
     PackingConfig,
     RecursiveConfig,
     StrategyName,
 )
 from app.domain.chunking.strategies import stream_chunks
-from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book
 from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.identity import content_id, keep_ids
