@@ -81,6 +81,6 @@ def _split_recursively(
     count_tokens: Callable[[str], int], text: str, config: RecursiveConfig
 ) -> list[Span]:
     # The import takes 0.2 s, so only this strategy pays for it.
-    from app.adapters.langchain_splitters import recursive_splitter  # noqa: PLC0415
+    from app.adapters.langchain_splitters import split_recursively  # noqa: PLC0415
 
-    return recursive_splitter(count_tokens)(text, config)
+    return split_recursively(count_tokens, text, config)

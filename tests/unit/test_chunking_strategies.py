@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from random import Random
 
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
-from app.adapters.langchain_splitters import recursive_splitter
+from app.adapters.langchain_splitters import split_recursively
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import (
     ChunkingConfig,
@@ -46,7 +47,7 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
 TOOLS = ChunkingTools(
     tools().count_tokens,
     tools().split_sentences,
-    split_recursively=recursive_splitter(tools().count_tokens),
+    split_recursively=partial(split_recursively, tools().count_tokens),
     embed=embed,
     embeds_tokens=True,
 )
@@ -122,7 +123,7 @@ def test_recursive_chunks_are_those_of_langchain(text: str, overlap: int) -> Non
         keep_separator="start",
     )
     sizes = RecursiveConfig(10, overlap, Separators.MARKDOWN)
-    spans = recursive_splitter(TOOLS.count_tokens)(text, sizes)
+    spans = split_recursively(TOOLS.count_tokens, text, sizes)
     assert [text[start:end] for start, end in spans] == splitter.split_text(text)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from app.adapters.index_terms import IndexTerms
-from app.adapters.langchain_splitters import recursive_splitter
+from app.adapters.langchain_splitters import split_recursively
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain import ledger_matching
@@ -171,7 +171,7 @@ class Page:
 
 
 COUNT = token_counter()
-TOOLS = ChunkingTools(COUNT, split_sentences, recursive_splitter(COUNT))
+TOOLS = ChunkingTools(COUNT, split_sentences, partial(split_recursively, COUNT))
 TERMS = IndexTerms()
 
 
