@@ -43,8 +43,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with sqlite3.connect(home / "ledger" / "lamps.sqlite") as ledger:
         prepared.executescript("\n".join(ledger.iterdump()))
     with prepared:
-        change = "update entry set entry = json_set(entry, '$.live', json('false'), '$.url', ?)"
-        prepared.execute(change, (FOREIGN,))
+        changed = "json_set(entry, '$.live', json('false'), '$.url', ?)"
+        prepared.execute(f"update entry set entry = {changed}", (FOREIGN,))
     prepared.close()
     return home
 
