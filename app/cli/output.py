@@ -7,26 +7,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from collections.abc import Iterable, Mapping, Sequence
+
+import typer
 
 from app.domain.characters import printable
+from app.domain.errors import InputError
 
 _LISTED = 20
 """Maximum lines of one kind: a book may have thousands of warnings."""
 
 
-class PrintableOutput:
-    """Another stream, to which only printable text is written."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the stream
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        return self._stream.write(printable(text))
+def say(text: str) -> None:
+    """Print a line on stdout."""
+    print(printable(text))
 
 
 def remark(text: str) -> None:
@@ -36,7 +30,18 @@ def remark(text: str) -> None:
 
 def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
     """Print one object or array as one line on stdout."""
-    print(json.dumps(value, ensure_ascii=False, default=str))
+    say(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def show(
+    value: Mapping[str, object] | Sequence[object], lines: Iterable[str], *, as_json: bool
+) -> None:
+    """Print a result for a program, or as lines for people."""
+    if as_json:
+        print_json(value)
+    else:
+        for line in lines:
+            say(line)
 
 
 def remark_each(prefix: str, lines: Sequence[object]) -> None:
@@ -45,6 +50,17 @@ def remark_each(prefix: str, lines: Sequence[object]) -> None:
         remark(f"{prefix}: {line}")
     if len(lines) > _LISTED:
         remark(f"{prefix}: and {len(lines) - _LISTED:,} more (--json lists all)")
+
+
+def agreed(question: str, *, yes: bool) -> bool:
+    """Ask on a terminal, unless with --yes, which is needed without a terminal: InputError."""
+    if not yes and not sys.stdin.isatty():
+        message = f"{question} Without a terminal add --yes"
+        raise InputError(message)
+    given = yes or typer.confirm(printable(question), err=True)
+    if not given:
+        remark("nothing is changed")
+    return given
 
 
 def duration(seconds: float) -> str:

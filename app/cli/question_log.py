@@ -10,9 +10,9 @@ from typing import Annotated
 from typer import Option
 
 from app.api.page_templates import report_page
-from app.bootstrap.local_state import reports
+from app.bootstrap.local_state import question_store, reports
 from app.cli.options import IndexedBook, Json, OneBook
-from app.cli.output import print_json, remark
+from app.cli.output import remark, show
 from app.cli.running import command
 from app.domain.errors import InputError
 from app.domain.owner_report import OwnerReport
@@ -51,12 +51,7 @@ async def report(
         found = await use_case.run(book, moment(since))
     if not found.questions and not settings.question_log_days:
         remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
-    if json:
-        print_json(asdict(found))
-    elif html:
-        print(report_page(found), end="")
-    else:
-        print("\n".join(_lines(found)))
+    show(asdict(found), [report_page(found)] if html else _lines(found), as_json=json)
 
 
 def _lines(found: OwnerReport) -> Iterator[str]:
@@ -83,12 +78,7 @@ async def forget(
     if not (book or before or containing or answer):
         message = "name what to forget: --book, --before (0d: all), --containing or --answer"
         raise InputError(message)
-    selected = Selected(
-        book=book,
-        before=moment(before) if before else None,
-        containing=containing,
-        ids=tuple(answer or ()),
-    )
-    async with reports(settings) as use_case:
-        count = await use_case.store.delete(selected)
+    cut = moment(before) if before else None
+    selected = Selected(book=book, before=cut, containing=containing, ids=tuple(answer or ()))
+    count = await question_store(settings).delete(selected)
     remark(f"{count} logged questions were deleted")

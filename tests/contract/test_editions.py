@@ -181,7 +181,7 @@ def test_an_ingest_brings_every_edition_and_takes_it_away(run: Run, book: Path) 
     assert [(one["book"], one["unchanged"]) for one in again["editions"]] == [
         (name, True) for name in IDS
     ]
-    assert run("remove", "lamps").out == f"removed {', '.join(sorted(IDS))}\n"
+    assert run("remove", "lamps", "--yes").out == f"removed {', '.join(sorted(IDS))}\n"
     assert listed(run) == []
 
 

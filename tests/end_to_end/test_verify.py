@@ -143,7 +143,7 @@ def test_damaged_vectors_of_the_cache_are_named_and_embedded_again(
     assert done.code == 1
     assert str(cache) in done.out
     assert f"vectors that differ from their checksums: {count}" in done.out
-    run("remove", "lamps")
+    run("remove", "lamps", "--yes")
     again = run("ingest", book, "--json")
     assert again.json()["embedded"] == count
     assert "cache.damaged" in again.err
