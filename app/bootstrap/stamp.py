@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.adapters.reading.book import is_built_site, read_book
+from app.adapters.reading.book import is_built_site
 from app.adapters.reading.stamping import stamped
-from app.bootstrap.books import identified, requests_by_edition
+from app.bootstrap.books import read_identified, requests_by_edition
 from app.domain.document import BlockKind, Document
 from app.domain.errors import InputError
 from app.services.ingest import IngestRequest
@@ -38,10 +38,7 @@ async def stamp_site(request: IngestRequest, settings: Settings) -> Stamped:
         raise InputError(message)
     done = Stamped()
     for one in requests_by_edition(request):
-        book = read_book(
-            folder, book_id=one.book, base_url=one.base_url, edition=one.edition, mark=True
-        )
-        for document in (await identified(book, settings)).documents:
+        for document in (await read_identified(one, settings, mark=True)).documents:
             _stamp_page(file_inside(folder.resolve(), document.file), document, done)
     return done
 
