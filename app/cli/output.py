@@ -9,8 +9,6 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-import typer
-
 from app.domain.characters import printable
 from app.domain.errors import InputError
 
@@ -54,13 +52,16 @@ def remark_each(prefix: str, lines: Sequence[object]) -> None:
 
 def agreed(question: str, *, yes: bool) -> bool:
     """Ask on a terminal, unless with --yes, which is needed without a terminal: InputError."""
-    if not yes and not sys.stdin.isatty():
+    if yes:
+        return True
+    if not sys.stdin.isatty():
         message = f"{question} Without a terminal add --yes"
         raise InputError(message)
-    given = yes or typer.confirm(printable(question), err=True)
-    if not given:
-        remark("nothing is changed")
-    return given
+    remark(f"{question} [y/N]")
+    if sys.stdin.readline().strip().lower() in {"y", "yes"}:
+        return True
+    remark("nothing is changed")
+    return False
 
 
 def duration(seconds: float) -> str:
