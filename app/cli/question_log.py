@@ -19,27 +19,21 @@ from app.domain.owner_report import OwnerReport
 from app.services.question_log import Selected
 from app.settings import Settings
 
+_MOST = 36_500
+"""Days; a log is not a century old."""
 _SHOWN = 10
 """Maximum questions of each list."""
 
 
-def moment(text: str) -> datetime:
-    """Parse a time: `30d` ago, or ISO 8601, in UTC if it has no time zone."""
-    try:
-        if text.endswith("d") and text[:-1].isdecimal():
-            return datetime.now(UTC) - timedelta(days=int(text[:-1]))
-        found = datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
-        message = f"{text!r} is not a time: write 30d, or a date as 2026-01-31"
-        raise InputError(message) from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+def _ago(days: int) -> datetime:
+    return datetime.now(UTC) - timedelta(days=days)
 
 
 @command()
 async def report(
     settings: Settings,
     book: IndexedBook,
-    since: Annotated[str, Option(metavar="TIME", help="30d, or a date.")] = "30d",
+    days: Annotated[int, Option(min=0, max=_MOST, help="Of so many days until now.")] = 30,
     html: Annotated[bool, Option("--html", help="As a page.")] = False,
     json: Json = False,
 ) -> None:
@@ -48,7 +42,7 @@ async def report(
     --html and --json also have the paragraphs.
     """
     async with reports(settings) as use_case:
-        found = await use_case.run(book, moment(since))
+        found = await use_case.run(book, _ago(days))
     if not found.questions and not settings.question_log_days:
         remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
     show(asdict(found), [report_page(found)] if html else _lines(found), as_json=json)
@@ -70,15 +64,17 @@ def _lines(found: OwnerReport) -> Iterator[str]:
 async def forget(
     settings: Settings,
     book: OneBook = None,
-    before: Annotated[str, Option(metavar="TIME", help="30d, a date, or 0d for all.")] = "",
+    older_than: Annotated[
+        int | None, Option(min=0, max=_MOST, metavar="DAYS", help="0: all that are logged.")
+    ] = None,
     containing: Annotated[str, Option(metavar="TEXT", help="In any case.")] = "",
     answer: Annotated[list[str] | None, Option(metavar="ID", help="Repeatable.")] = None,
 ) -> None:
     """Delete logged answers and their feedback: those that all given options choose."""
-    if not (book or before or containing or answer):
-        message = "name what to forget: --book, --before (0d: all), --containing or --answer"
+    if not (book or containing or answer) and older_than is None:
+        message = "name what to forget: --book, --older-than (0: all), --containing or --answer"
         raise InputError(message)
-    cut = moment(before) if before else None
-    selected = Selected(book=book, before=cut, containing=containing, ids=tuple(answer or ()))
+    before = None if older_than is None else _ago(older_than)
+    selected = Selected(book=book, before=before, containing=containing, ids=tuple(answer or ()))
     count = await question_store(settings).delete(selected)
     remark(f"{count} logged questions were deleted")
