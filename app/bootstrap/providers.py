@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -59,42 +58,38 @@ class Providers:
         return cls(settings, Budget(store, settings.budget_day, settings.budget_month), stack)
 
     async def embedder(self) -> OwnEmbedder:
-        setting = self.settings.embedder
-        if self._by_cohere(setting):
+        if self._by_cohere(self.settings.embedder):
             return await self._cohere_embedder()
-        if name := fastembed_model(setting, EMBEDDER):
-            return await asyncio.to_thread(
-                FastembedEmbedder.load, name, self.settings.models_folder
-            )
+        if name := fastembed_model(self.settings.embedder, EMBEDDER):
+            folder = self.settings.models_folder
+            return await asyncio.to_thread(FastembedEmbedder.load, name, folder)
         return await local_embedder()
 
     async def reranker(self) -> Reranker | None:
-        setting = self.settings.reranker
-        if name := fastembed_model(setting, RERANKER):
-            return await asyncio.to_thread(
-                FastembedReranker.load, name, self.settings.models_folder
-            )
-        used_anyway = map(self._by_cohere, (self.settings.embedder, self.settings.generator))
-        if setting == "cohere" or (setting == "auto" and any(used_anyway)):
-            client = await self._client()
-            from app.adapters.providers.cohere_reranker import CohereReranker  # noqa: PLC0415
+        settings = self.settings
+        if name := fastembed_model(settings.reranker, RERANKER):
+            return await asyncio.to_thread(FastembedReranker.load, name, settings.models_folder)
+        used_anyway = map(self._by_cohere, (settings.embedder, settings.generator))
+        if settings.reranker == "none" or not (settings.reranker == "cohere" or any(used_anyway)):
+            return None
+        client, model = await self._client(), settings.cohere_rerank_model
+        from app.adapters.providers.cohere_reranker import CohereReranker  # noqa: PLC0415
 
-            model = self.settings.cohere_rerank_model
-            calls = self._calls("reranker", "Cohere's rerank", model)
-            return CohereReranker(client, calls, token_counter(), model)
-        return None
+        calls = self._calls("reranker", "Cohere's rerank", model)
+        return CohereReranker(client, calls, token_counter(), model)
 
     async def language_model(self) -> LanguageModel | None:
         """Return the model that generates answers; None if answers are extractive."""
         settings = self.settings
-        if settings.generator == "openai":
-            server = HomeServer(settings.openai_base_url, settings.openai_model)
-            return await self._on_server(server)
         if self._by_cohere(settings.generator):
             client, model = await self._client(), settings.cohere_chat_model
             from app.adapters.providers.cohere_chat import CohereGenerator  # noqa: PLC0415
 
             return CohereGenerator(client.provider, *self._chat("Cohere's chat", model), model)
+        if settings.generator == "openai":
+            return await self._on_server(
+                HomeServer(settings.openai_base_url, settings.openai_model)
+            )
         found = await home_server(settings) if settings.generator == "auto" else None
         if found is None:
             return None
@@ -123,39 +118,31 @@ class Providers:
         return self._cohere
 
     async def _cohere_embedder(self) -> CohereEmbedder:
-        client = await self._client()
+        client, name = await self._client(), "Cohere's embed"
         from app.adapters.providers import cohere_embedder  # noqa: PLC0415
 
-        settings = self.settings
-        models = [one.strip() for one in settings.cohere_embed_model.split(",")]
-        limiter = RateLimiter(cohere_embedder.EMBED_LIMITS[settings.cohere_tier])
-        # Each model has its own price. The last of the two breakers is that of questions.
-        documents, asking = (
-            self._calls("embedder", "Cohere's embed", one, limiter=limiter)
-            for one in (models[0], models[-1])
-        )
+        limiter = RateLimiter(cohere_embedder.EMBED_LIMITS[self.settings.cohere_tier])
+        model, *others = map(str.strip, self.settings.cohere_embed_model.split(","))
+        question_model = others[0] if others else model
         return cohere_embedder.CohereEmbedder(
             client,
-            documents,
+            self._calls("embedder", name, model, limiter=limiter),
             token_counter(),
-            model=models[0],
-            dimension=cohere_embedder.dimension_of(models[0]),
-            asking=asking,
-            question_model=models[-1],
+            model=model,
+            dimension=cohere_embedder.dimension_of(model),
+            # Each model has its own price; the breaker of "embedder" is that of questions.
+            asking=self._calls("embedder", name, question_model),
+            question_model=question_model,
         )
 
     async def _on_server(self, server: HomeServer, price: Price | None = None) -> OpenAIGenerator:
-        from app.adapters.providers.openai_chat import (  # noqa: PLC0415
-            OpenAIGenerator,
-            open_server,
-        )
+        from app.adapters.providers import openai_chat  # noqa: PLC0415 - see _client
 
         calls = self._chat("the model server", server.model, price)
-        settings = self.settings
-        key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-        client = await self.stack.enter_async_context(open_server(server.base_url, key))
-        short = settings.context_tokens <= SMALL_CONTEXT
-        return OpenAIGenerator(client, *calls, server.model, short_prompt=short)
+        key, short = self.settings.openai_api_key, self.settings.context_tokens <= SMALL_CONTEXT
+        opening = openai_chat.open_server(server.base_url, key.get_secret_value() if key else None)
+        client = await self.stack.enter_async_context(opening)
+        return openai_chat.OpenAIGenerator(client, *calls, server.model, short_prompt=short)
 
     def _chat(
         self, name: str, model: str, price: Price | None = None
@@ -198,21 +185,13 @@ def fastembed_model(setting: str, default: str) -> str:
 
 
 async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
-    """Return `embedder` if it is the local one, else load that: answerability needs it."""
+    """Return `embedder` if it is the local one, else that, loaded once in a process."""
     if isinstance(embedder, LocalEmbedder):
         return embedder
-    if _load_once.cache_info().currsize:
-        return _load_once()
     return await asyncio.to_thread(_local_model)
 
 
-def _local_model() -> LocalEmbedder:
-    with _loading:  # the first questions may arrive at the same time
-        return _load_once()
-
-
-_loading = threading.Lock()
-_load_once = cache(LocalEmbedder.load)
+_local_model = cache(LocalEmbedder.load)
 
 
 def paragraph_scorers(embedder: OwnEmbedder, reranker: Reranker | None) -> list[ParagraphScorer]:
