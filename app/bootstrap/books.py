@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -37,7 +37,7 @@ from app.services.safe_paths import read_text
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.adapters.reading.fetch_site import FetchedSite, Progress
+    from app.adapters.reading.fetch_site import Progress
 
 _UNPACKED_BYTES = 2**30
 """Four times the largest archive. Pages and pictures of a book are far smaller; a bomb is not."""
@@ -53,29 +53,36 @@ def sample_request() -> IngestRequest:
 
 @asynccontextmanager
 async def opened_source(
-    source: str,
-    settings: Settings,
-    *,
-    allow_private: bool,
-    progress: Progress,
-    remark: Callable[[str], None],
-) -> AsyncIterator[IngestRequest]:
+    source: str, settings: Settings, *, allow_private: bool, progress: Progress
+) -> AsyncIterator[tuple[IngestRequest, Mapping[str, Sequence[str]]]]:
     """Open a folder, a file, a zip archive, which is unpacked meanwhile, or a site by its address.
 
-    Yields a request with what the source says of itself. InputError if it is refused.
+    Yields a request with what the source says of itself, and the addresses that were not fetched,
+    by reason. `progress` is called with the numbers of pages fetched and known. InputError if the
+    source is refused.
     """
+    left_out: Mapping[str, Sequence[str]] = {}
     with TemporaryDirectory() as temporary:
         request = IngestRequest(Path(source))
         if "://" in source:
-            site = await fetched(source, settings, allow_private=allow_private, progress=progress)
-            for reason, urls in site.left_out.items():
-                remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
+            # Only this needs an HTTP client.
+            from app.adapters.reading.fetch_site import fetch_site  # noqa: PLC0415
+
+            # A page that an earlier run fetched is asked for only if it has changed.
+            name = sha256(source.rstrip("/").encode()).hexdigest()[:16]
+            site = await fetch_site(
+                source,
+                settings.home / "sites" / name,
+                allow_private=allow_private,
+                progress=progress,
+            )
+            left_out = site.left_out
             request = IngestRequest(site.folder, book=_book_at(source), base_url=site.base_url)
         elif source.endswith(".zip"):
             folder = Path(temporary) / Path(source).stem
             folder.mkdir()
             request = IngestRequest(unpack(Path(source), folder, _UNPACKED_BYTES))
-        yield replace(request, strategy=chunking_config(request.folder).strategy)
+        yield replace(request, strategy=chunking_config(request.folder).strategy), left_out
 
 
 def read_source(request: IngestRequest, advance: Advance = ignore, *, mark: bool = False) -> Book:
@@ -100,48 +107,19 @@ def read_source(request: IngestRequest, advance: Advance = ignore, *, mark: bool
     )
 
 
-async def fetched(
-    address: str,
-    settings: Settings,
-    *,
-    allow_private: bool,
-    progress: Progress = lambda *_: None,
-) -> FetchedSite:
-    """Fetch a site's pages into `RAG_HOME`.
-
-    Pages that an earlier run fetched are asked for only if they have changed. `progress` is called
-    with the numbers of pages done and known. InputError if the address is refused or has no page.
-    """
-    # Only this needs an HTTP client.
-    from app.adapters.reading.fetch_site import fetch_site  # noqa: PLC0415
-
-    name = sha256(address.rstrip("/").encode()).hexdigest()[:16]
-    folder = settings.home / "sites" / name
-    return await fetch_site(address, folder, allow_private=allow_private, progress=progress)
-
-
 def _book_at(address: str) -> BookId:
     """Return the id of the book at an address: made of its host and path."""
     parts = urlsplit(address)
     return book_id_of(f"{parts.hostname or ''}{parts.path}".removesuffix(".html"))
 
 
-async def built_site(
-    location: str, base_url: str, settings: Settings
-) -> Callable[[str], BuiltPage | None]:
-    """Return what finds the page of a URL on a site in a folder or at an address, which is fetched.
+def built_pages(folder: Path, base_url: str) -> Callable[[str], BuiltPage | None]:
+    """Return what finds the page of a URL in the folder of a built site. InputError if it is none.
 
-    InputError if it is neither, or cannot be fetched.
+    `base_url` is that of the site's root.
     """
-    folder = Path(location)
-    if "://" in location:
-        # It may be a preview on the author's machine.
-        folder = (await fetched(location, settings, allow_private=True)).folder
-    elif not folder.is_dir():
-        message = (
-            f"{location}: neither a folder nor an http or https URL; give the folder of the built "
-            "site, or its address"
-        )
+    if not folder.is_dir():
+        message = f"{folder}: no such folder; give that of the built site, or the site's address"
         raise InputError(message)
     return partial(page_at, SourceFiles(folder), base_url)
 

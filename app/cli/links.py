@@ -8,12 +8,13 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from app.bootstrap.books import built_site
+from app.bootstrap.books import built_pages
 from app.bootstrap.stamp import stamp_site
 from app.bootstrap.storage import ledger_store, open_index
 from app.cli.books import with_editions
-from app.cli.options import IndexedBook, Json, OneBook
-from app.cli.output import print_json, remark, say, show
+from app.cli.options import IndexedBook, OneBook
+from app.cli.output import print_json, remark, say
+from app.cli.reading import opened
 from app.cli.running import command
 from app.domain.book_id import BookId
 from app.domain.edition import site_root
@@ -36,9 +37,8 @@ async def links(
     check: Annotated[
         str | None, Option(metavar="SITE", help="A site's URL or folder, to find broken links.")
     ] = None,
-    json: Json = False,
 ) -> int:
-    """Print the links of a book's paragraphs, or check them.
+    """Print the links of a book's paragraphs, or with --check those that are broken, as JSON lines.
 
     With --check the exit code is 1 if a link is broken.
     """
@@ -59,10 +59,11 @@ async def links(
             print_json(asdict(link))
         return 0
     root = site_root([one.base_url for one in manifests if one.book.name == book.name])
-    checked = check_links(found, await built_site(check, root, settings))
+    # It may be a preview on the author's machine.
+    async with opened(check, settings, allow_private=True) as site:
+        checked = check_links(found, built_pages(site.folder, root))
     for miss in checked.misses:
-        place = f"{miss.file} {miss.paragraph_id}".strip()
-        show(asdict(miss), [f"{place}: {miss.fault}: {miss.url}"], as_json=json)
+        print_json(asdict(miss))
     remark(f"{checked.links:,} links on {checked.pages:,} pages, {len(checked.misses):,} misses")
     return 1 if checked.misses else 0
 

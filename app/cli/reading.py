@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from typing import Annotated
 
@@ -24,14 +24,17 @@ from app.services.phases import ignore
 from app.settings import Settings
 
 
-def opened(
+@asynccontextmanager
+async def opened(
     source: str, settings: Settings, *, allow_private: bool = False, as_json: bool = False
-) -> AbstractAsyncContextManager[IngestRequest]:
+) -> AsyncIterator[IngestRequest]:
     """Open a folder, file, archive or site; its pages are fetched first, with progress."""
     progress = fetching(as_json=as_json)
-    return opened_source(
-        source, settings, allow_private=allow_private, progress=progress, remark=remark
-    )
+    opening = opened_source(source, settings, allow_private=allow_private, progress=progress)
+    async with opening as (request, left_out):
+        for reason, urls in left_out.items():
+            remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
+        yield request
 
 
 @command()

@@ -275,7 +275,7 @@ def test_remove_asks_on_a_terminal(
     [
         ("textbook-rag r", {"remove", "rollback", "restore", "report"}),
         ("textbook-rag keys ", {"add", "list", "revoke"}),
-        ("textbook-rag links owls --", {"--ledger", "--check", "--json", "--help"}),
+        ("textbook-rag links owls --", {"--ledger", "--check", "--help"}),
         ("textbook-rag blocks . --site m", {"mdbook", "mkdocs", "myst"}),
     ],
 )

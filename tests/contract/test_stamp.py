@@ -61,7 +61,7 @@ def test_a_stamped_site_is_stamped_and_read_as_before(run: Run, site: Path) -> N
 def test_links_to_a_stamped_site_lead_to_the_ids_and_quote(run: Run, site: Path) -> None:
     run("stamp", site)
     run("ingest", site)
-    links = run("links", "birds", "--json").lines()
+    links = run("links", "birds").lines()
     found = [unquote(one["url"]).partition("#")[2] for one in links]
     assert re.fullmatch(r"p-\w{10}:~:text=Owls hunt at night", found[0])
     assert found[1] == "prey:~:text=They eat mice"
