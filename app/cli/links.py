@@ -91,8 +91,5 @@ async def stamp(
     Without --book the folder's name is the book's. An element that has an id keeps it; a second
     run changes nothing.
     """
-    done = await stamp_site(IngestRequest(site, book=book), settings)
-    remark(
-        f"{done.new:,} ids written on {done.pages:,} pages; {done.present:,} paragraphs had one, "
-        f"{done.without:,} have no element of their own"
-    )
+    new = await stamp_site(IngestRequest(site, book=book), settings)
+    remark(f"{sum(new):,} ids written on {len(new):,} pages")

@@ -35,9 +35,7 @@ def test_each_paragraph_gets_its_id_and_no_other_byte_changes(run: Run, site: Pa
     before = run("blocks", site).lines()
     result = run("stamp", site)
     assert result.code == 0
-    assert result.err == (
-        "7 ids written on 1 pages; 1 paragraphs had one, 1 have no element of their own\n"
-    )
+    assert result.err == "7 ids written on 1 pages\n"
     page = (site / "owls.html").read_bytes()
     assert _STAMP.sub(b"", page) == PAGE
     for block in before:
@@ -53,7 +51,7 @@ def test_a_stamped_site_is_stamped_and_read_as_before(run: Run, site: Path) -> N
     before = run("blocks", site).out
     run("stamp", site)
     once = (site / "owls.html").read_bytes()
-    assert run("stamp", site).err.startswith("0 ids written on 1 pages; 8 paragraphs had one")
+    assert run("stamp", site).err == "0 ids written on 1 pages\n"
     assert (site / "owls.html").read_bytes() == once
     assert run("blocks", site).out == before
 
