@@ -11,8 +11,7 @@ from typer import Option
 
 from app.bootstrap.books import how_read, import_ledger, requests_by_edition
 from app.cli.options import Json, OneBook, Site, Source, Strategy
-from app.cli.output import duration, remark, remark_each, show
-from app.cli.progress import errors_as_json, phases
+from app.cli.output import duration, errors_as_json, phases, remark, remark_each, show
 from app.cli.reading import opened
 from app.cli.running import command, open_application
 from app.domain.book_id import BookId

@@ -13,8 +13,7 @@ from typer import Option
 from app.bootstrap.books import opened_source, read_identified
 from app.bootstrap.chunking import chunk_book
 from app.cli.options import Json, Site, Source, Strategy
-from app.cli.output import print_json, remark, remark_each
-from app.cli.progress import fetching
+from app.cli.output import fetching, print_json, remark, remark_each
 from app.cli.running import command, open_application
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName

@@ -17,8 +17,7 @@ from app.bootstrap.books import sample_request
 from app.bootstrap.local_state import site_keys
 from app.bootstrap.storage import storage_warnings
 from app.cli.options import Port
-from app.cli.output import remark
-from app.cli.progress import phases
+from app.cli.output import phases, remark
 from app.cli.running import command, open_application
 from app.domain.errors import ConfigError
 from app.settings import Settings

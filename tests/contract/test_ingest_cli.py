@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.qdrant.edge import EdgeIndex
-from app.cli.progress import phases
+from app.cli.output import phases
 from app.domain.book_id import BookId
 from tests.command_line import Run
 from tests.index_stores import MemoryClient
