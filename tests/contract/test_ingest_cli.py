@@ -14,7 +14,7 @@ import pytest
 from app.adapters.qdrant.edge import EdgeIndex
 from app.cli.output import phases
 from app.domain.book_id import BookId
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 from tests.index_stores import MemoryClient
 from tests.ingesting import edit, make_book
 
@@ -70,12 +70,14 @@ def test_a_program_reads_progress_and_errors_as_json_lines(run: Run, book: Path)
 
 
 def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path) -> None:
-    (book / "book.toml").write_text('[book]\ntitle = "Lamps"\n')
-    (book / "src").mkdir()
-    (book / "src" / "SUMMARY.md").write_text("# Summary\n\n- [Page](page.md)\n")
     at = ("--base-url", "https://lamps.example")
     lines = "".join(f'<div style="display: none">Dim {number}</div>\n\n' for number in range(25))
-    (book / "src" / "page.md").write_text(f"# Page\n\nA lamp.\n\n{lines}")
+    files = {
+        "book.toml": '[book]\ntitle = "Lamps"\n',
+        "src/SUMMARY.md": "# Summary\n\n- [Page](page.md)\n",
+        "src/page.md": f"# Page\n\nA lamp.\n\n{lines}",
+    }
+    write_files(book, files)
     result = run("ingest", book, *at, "--json")
     assert result.code == 0
     warnings = result.json()["warnings"]
@@ -96,18 +98,15 @@ def test_progress_is_a_line_a_phase(run: Run, book: Path) -> None:
 
 
 def test_the_kind_of_the_site_is_named_with_the_reason(run: Run, tmp_path: Path) -> None:
-    pages = tmp_path / "docs"
-    pages.mkdir()
-    (pages / "lamps.md").write_text("# Lamps\n\nA lamp gives light.\n", "utf-8")
-    (pages.parent / "mkdocs.yml").write_text("site_name: Lamps\n", "utf-8")
-    dry = ("--dry-run", "--base-url", "https://lamps.example")
-    site = run("ingest", pages.parent, *dry)
-    assert site.err.splitlines()[0] == "site: mkdocs (it has mkdocs.yml)"
-    assert run("ingest", pages.parent, "--site", "plain", *dry).err.startswith(
-        "site: plain (as --site says)"
-    )
-    root = run("ingest", pages, *dry)
-    assert root.err.splitlines()[0] == "site: plain (no generator's configuration)"
+    page = "# Lamps\n\nA lamp gives light.\n"
+    write_files(tmp_path, {"docs/lamps.md": page, "mkdocs.yml": "site_name: Lamps\n"})
+    for arguments, why in (
+        ([tmp_path], "mkdocs (it has mkdocs.yml)"),
+        ([tmp_path, "--site", "plain"], "plain (as --site says)"),
+        ([tmp_path / "docs"], "plain (no generator's configuration)"),
+    ):
+        dry = run("ingest", *arguments, "--dry-run", "--base-url", "https://lamps.example")
+        assert dry.err.splitlines()[0] == f"site: {why}"
 
 
 def test_files_that_only_their_generator_can_read_are_named(run: Run, tmp_path: Path) -> None:

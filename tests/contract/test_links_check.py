@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from app.adapters.reading.built_site import read_page
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 from tests.static_site import static_site
 
 BOOK = "# Owls\n\nOwls hunt small animals at night.\n\n## Ears\n\nTheir ears sit at two heights.\n"
@@ -21,20 +21,14 @@ BASE = "https://birds.example/guide"
 
 @pytest.fixture
 def book(run: Run, home: Path) -> str:
-    folder = home / "birds"
-    folder.mkdir()
-    (folder / "mkdocs.yml").write_text(f"site_name: Birds\nsite_url: {BASE}/\n")
-    (folder / "docs").mkdir()
-    (folder / "docs" / "owls.md").write_text(BOOK)
-    assert run("ingest", folder).code == 0
+    config = f"site_name: Birds\nsite_url: {BASE}/\n"
+    write_files(home / "birds", {"mkdocs.yml": config, "docs/owls.md": BOOK})
+    assert run("ingest", home / "birds").code == 0
     return "birds"
 
 
 def built(folder: Path, html: str, page: str = "owls/index.html") -> Path:
-    file = folder / "site" / page
-    file.parent.mkdir(parents=True)
-    file.write_text(html)
-    return folder / "site"
+    return write_files(folder / "site", {page: html})
 
 
 @pytest.mark.parametrize("page", ["owls/index.html", "owls.html"])

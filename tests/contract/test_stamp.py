@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from app.adapters.reading.stamping import marked, stamped
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 
 PAGE = b"""<!doctype html><html><head><title>Owls <p> x</title>
 <link rel="canonical" href="https://birds.example/guide/owls.html"></head><body>
@@ -25,10 +25,7 @@ _STAMP = re.compile(rb' id="p-[0-9a-z]{10}(?:-\d+)?"')
 
 @pytest.fixture
 def site(home: Path) -> Path:
-    folder = home / "birds"
-    folder.mkdir()
-    (folder / "owls.html").write_bytes(PAGE)
-    return folder
+    return write_files(home / "birds", {"owls.html": PAGE})
 
 
 def test_each_paragraph_gets_its_id_and_no_other_byte_changes(run: Run, site: Path) -> None:
@@ -78,10 +75,7 @@ def test_the_ids_are_those_of_the_books_ledger(run: Run, site: Path) -> None:
 
 
 def test_a_folder_of_markdown_is_refused(run: Run, home: Path) -> None:
-    folder = home / "source"
-    folder.mkdir()
-    (folder / "a.md").write_text("# Owls")
-    result = run("stamp", folder)
+    result = run("stamp", write_files(home / "source", {"a.md": "# Owls"}))
     assert result.code == 2
     assert "no folder of built pages: build the site and give its folder" in result.err
 
