@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
+from app.bootstrap.doctor import diagnose
 from app.cli.options import Json
 from app.cli.output import show
 from app.cli.running import command
@@ -14,9 +15,6 @@ from app.settings import Settings
 @command()
 async def doctor(settings: Settings, json: Json = False) -> None:
     """Say which models and index are used, why, and the one line that would better each."""
-    # The import takes half a second, which a command's help and its completion do without.
-    from app.bootstrap.doctor import diagnose  # noqa: PLC0415
-
     found = {part: asdict(one) for part, one in (await diagnose(settings)).items()}
     show(found, _lines(found), as_json=json)
 

@@ -9,10 +9,17 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import uvicorn
+from fastapi import Request
 from typer import Option
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
+from app.api.keys import require_keys
+from app.api.server import configured
+from app.bootstrap.application import Application
 from app.bootstrap.books import sample_request
 from app.bootstrap.local_state import site_keys
 from app.bootstrap.storage import storage_warnings
@@ -20,10 +27,8 @@ from app.cli.options import Port
 from app.cli.output import phases, remark
 from app.cli.running import command, open_application
 from app.domain.errors import ConfigError
+from app.main import create_app
 from app.settings import Settings
-
-if TYPE_CHECKING:
-    from app.bootstrap.application import Application
 
 _log = logging.getLogger(__name__)
 
@@ -45,12 +50,6 @@ def _on(port: int | None, settings: Settings) -> Settings:
 
 def _serve_in_workers(settings: Settings, listener: socket.socket) -> int:
     """Run processes that share the socket; each opens its own application. ConfigError."""
-    # These imports take half a second, so only these commands pay for them.
-    from uvicorn.config import STARTUP_FAILURE  # noqa: PLC0415
-    from uvicorn.supervisors import Multiprocess  # noqa: PLC0415
-
-    from app.api.server import configured  # noqa: PLC0415
-
     if not settings.qdrant_url:
         message = (
             f"{settings.workers} workers need a Qdrant server: with the embedded index each would "
@@ -86,10 +85,7 @@ async def mcp(settings: Settings) -> None:
     if find_spec("mcp") is None:
         message = "mcp needs an extra: pip install 'textbook-rag[mcp]'"
         raise ConfigError(message)
-    from fastapi import Request  # noqa: PLC0415 - see _serve_in_workers
-
-    from app.api.protocols.mcp import ToolServer  # noqa: PLC0415
-    from app.main import create_app  # noqa: PLC0415
+    from app.api.protocols.mcp import ToolServer  # noqa: PLC0415 - needs the extra
 
     # Its user is no reader: no question is logged, none is too much.
     changes = {"question_log_days": 0, "questions_per_minute": 0}
@@ -100,12 +96,6 @@ async def mcp(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:
-    # These imports take half a second, so only these commands pay for them.
-    import uvicorn  # noqa: PLC0415
-
-    from app.api.server import configured  # noqa: PLC0415
-    from app.main import create_app  # noqa: PLC0415
-
     async with open_application(settings) as rag:
 
         @asynccontextmanager
@@ -137,8 +127,6 @@ def say_where(settings: Settings) -> None:
 
 def _listener(settings: Settings) -> socket.socket:
     """Return a bound socket. ConfigError if others may ask without a key, or it cannot be bound."""
-    from app.api.keys import require_keys  # noqa: PLC0415
-
     require_keys(settings, site_keys(settings))
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # asyncio turns off Nagle's algorithm only if the socket's protocol is IPPROTO_TCP.
