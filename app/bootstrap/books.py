@@ -86,7 +86,7 @@ async def opened_source(
 
 
 def read_source(request: IngestRequest, advance: Advance = ignore, *, mark: bool = False) -> Book:
-    """Read a book's folder, or one file. Paragraph ids are hashes: the ledger is not used.
+    """Read a book's folder, or one file. Paragraph ids are hashes, equal ones of equal texts.
 
     The address of a plain folder without a base URL is the path at which `serve` shows its pages.
 
@@ -154,10 +154,7 @@ async def read_identified(
     take a tenth more memory, because only that thread reuses the memory it frees.
     """
     book = read_source(request, mark=mark)
-    ledger = await ledger_store(settings).load(book.id)
-    if not ledger.entries and not ledger.aliases:
-        return book  # without a ledger the ids are hashes of the texts
-    return keep_ids(book, ledger)[0]
+    return keep_ids(book, await ledger_store(settings).load(book.id))[0]
 
 
 async def import_ledger(settings: Settings, book: BookId, folder: Path) -> None:

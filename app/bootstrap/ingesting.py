@@ -17,7 +17,7 @@ from app.adapters.tokens import token_counter
 from app.bootstrap.book_pages import BookContents, BookPages, PageEntry, address_of, book_pages
 from app.bootstrap.books import read_source
 from app.bootstrap.chunking import chunk_book, embed_from_thread
-from app.bootstrap.providers import OwnEmbedder, tariff_of
+from app.bootstrap.providers import OwnEmbedder
 from app.domain.document import BlockKind, Book, Document
 from app.domain.errors import BookError
 from app.services.ingest import IngestBook
@@ -36,14 +36,14 @@ def ingest_book(
 ) -> IngestBook:
     terms = IndexTerms()
     neural = embedder if isinstance(embedder, FastembedEmbedder) else None
-    embed_in_context = neural.embed_in_context if neural and neural.pools_tokens else None
+    embed_in_context = neural.embed_in_context if neural else None
     return IngestBook(
         read_book=read_source,
         chunk_book=partial(
             chunk_book,
             embed=embed_from_thread(embedder),
             embeds_tokens=embed_in_context is not None,
-            longest_text=embedder.limits.tokens_per_text,
+            longest_text=embedder.tariff.tokens_per_text,
         ),
         embedder=embedder,
         embed_in_context=embed_in_context,
@@ -53,9 +53,7 @@ def ingest_book(
         index=index,
         count_tokens=token_counter(),
         store_pages=partial(_store_pages, book_pages(settings)),
-        tariff=tariff_of(settings, embedder),
         encoder=f"{terms.fingerprint} {LEXICAL_FINGERPRINT}",
-        billed=lambda: embedder.billed_tokens,
     )
 
 
@@ -64,14 +62,14 @@ def _store_pages(store: BookPages, book: Book, folder: Path) -> None:
     if book.base_url != address_of(book.id):
         store.remove(book.id)
         return
-    made = rendered_pages(book)
+    html, images = rendered_pages(book)
     pages = [_entry(one, book) for one in book.documents]
     articles = {
-        page.name: made.articles[one.file].encode("utf-8", "replace")
+        page.name: html[one.file].encode("utf-8", "replace")
         for page, one in zip(pages, book.documents, strict=True)
     }
     contents = BookContents(book.title, book.language, tuple(pages))
-    store.save(book.id, contents, {**dict(_images(folder, sorted(made.images))), **articles})
+    store.save(book.id, contents, {**dict(_images(folder, sorted(images))), **articles})
 
 
 def _entry(document: Document, book: Book) -> PageEntry:

@@ -17,18 +17,17 @@ from app.adapters.sqlite.spending import SqliteSpending
 from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
 from app.bootstrap.home_server import HomeServer, home_server
-from app.domain.cost import Price, Tariff
+from app.domain.cost import Price
 from app.domain.errors import ConfigError
-from app.services.budget import Budget
+from app.services.budget import Budget, Period
 from app.services.cross_lingual import CrossLingualScorer
 from app.services.ports import Embedder, ParagraphScorer, Reranker
 from app.services.provider_calls import ProviderCalls
-from app.services.rate_limiter import RateLimiter
 from app.services.resilience import CircuitBreaker
 from app.settings import SMALL_CONTEXT, Settings
 
 if TYPE_CHECKING:
-    from app.adapters.providers.cohere_chat import CohereGenerator
+    from app.adapters.providers.chat import ChatModel
     from app.adapters.providers.cohere_client import CohereClient
     from app.adapters.providers.cohere_embedder import CohereEmbedder
     from app.adapters.providers.openai_chat import OpenAIGenerator
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 OwnEmbedder: TypeAlias = "CohereEmbedder | LocalEmbedder | FastembedEmbedder"
-LanguageModel: TypeAlias = "CohereGenerator | OpenAIGenerator"
-"""A model for two tasks: generating answers and rewriting follow-up questions."""
 
 
 @dataclass(slots=True)
@@ -55,7 +52,10 @@ class Providers:
     @classmethod
     def of(cls, settings: Settings, stack: AsyncExitStack) -> Providers:
         store = SqliteSpending(settings.home / "spending.sqlite")
-        return cls(settings, Budget(store, settings.budget_day, settings.budget_month), stack)
+        limits: dict[Period, float | None]
+        limits = {"month": settings.budget_month, "day": settings.budget_day}
+        known = {period: usd for period, usd in limits.items() if usd is not None}
+        return cls(settings, Budget(store, known), stack)
 
     async def embedder(self) -> OwnEmbedder:
         if self._by_cohere(self.settings.embedder):
@@ -72,24 +72,24 @@ class Providers:
         used_anyway = map(self._by_cohere, (settings.embedder, settings.generator))
         if settings.reranker == "none" or not (settings.reranker == "cohere" or any(used_anyway)):
             return None
-        client, model = await self._client(), settings.cohere_rerank_model
+        client = await self._client()
         from app.adapters.providers.cohere_reranker import CohereReranker  # noqa: PLC0415
 
-        calls = self._calls("reranker", "Cohere's rerank", model)
-        return CohereReranker(client, calls, token_counter(), model)
+        calls = self._calls("reranker", "Cohere's rerank", settings.cohere_rerank_model)
+        return CohereReranker(client, calls, token_counter())
 
-    async def language_model(self) -> LanguageModel | None:
+    async def language_model(self) -> ChatModel | None:
         """Return the model that generates answers; None if answers are extractive."""
         settings = self.settings
         if self._by_cohere(settings.generator):
-            client, model = await self._client(), settings.cohere_chat_model
+            client = await self._client()
             from app.adapters.providers.cohere_chat import CohereGenerator  # noqa: PLC0415
 
-            return CohereGenerator(client.provider, *self._chat("Cohere's chat", model), model)
+            calls = self._chat("Cohere's chat", settings.cohere_chat_model)
+            return CohereGenerator(client.provider, *calls)
         if settings.generator == "openai":
-            return await self._on_server(
-                HomeServer(settings.openai_base_url, settings.openai_model)
-            )
+            own = HomeServer(settings.openai_base_url, settings.openai_model)
+            return await self._on_server(own)
         found = await home_server(settings) if settings.generator == "auto" else None
         if found is None:
             return None
@@ -118,21 +118,18 @@ class Providers:
         return self._cohere
 
     async def _cohere_embedder(self) -> CohereEmbedder:
-        client, name = await self._client(), "Cohere's embed"
-        from app.adapters.providers import cohere_embedder  # noqa: PLC0415
+        client = await self._client()
+        from app.adapters.providers import cohere_embedder, rate_limiter  # noqa: PLC0415
 
-        limiter = RateLimiter(cohere_embedder.EMBED_LIMITS[self.settings.cohere_tier])
-        model, *others = map(str.strip, self.settings.cohere_embed_model.split(","))
-        question_model = others[0] if others else model
+        models = [one.strip() for one in self.settings.cohere_embed_model.split(",")]
+        tariff = cohere_embedder.TARIFFS[self.settings.cohere_tier]
+        # Each model has its own price. The last of the two breakers is that of questions.
+        documents, questions = (
+            self._calls("embedder", "Cohere's embed", one) for one in (models[0], models[-1])
+        )
+        limiter = rate_limiter.RateLimiter(tariff)
         return cohere_embedder.CohereEmbedder(
-            client,
-            self._calls("embedder", name, model, limiter=limiter),
-            token_counter(),
-            model=model,
-            dimension=cohere_embedder.dimension_of(model),
-            # Each model has its own price; the breaker of "embedder" is that of questions.
-            asking=self._calls("embedder", name, question_model),
-            question_model=question_model,
+            client, documents, questions, limiter, token_counter()
         )
 
     async def _on_server(self, server: HomeServer, price: Price | None = None) -> OpenAIGenerator:
@@ -142,7 +139,7 @@ class Providers:
         key, short = self.settings.openai_api_key, self.settings.context_tokens <= SMALL_CONTEXT
         opening = openai_chat.open_server(server.base_url, key.get_secret_value() if key else None)
         client = await self.stack.enter_async_context(opening)
-        return openai_chat.OpenAIGenerator(client, *calls, server.model, short_prompt=short)
+        return openai_chat.OpenAIGenerator(client, *calls, short_prompt=short)
 
     def _chat(
         self, name: str, model: str, price: Price | None = None
@@ -160,22 +157,14 @@ class Providers:
         name: str,
         model: str,
         price: Price | None = None,
-        limiter: RateLimiter | None = None,
     ) -> ProviderCalls:
         """Return the calls to `model`. ConfigError if a limit needs its price."""
         price = price or self.settings.price(model)
-        if price is None and self.budget.limited:
+        if price is None and self.budget.limits:
             message = f"a budget needs the price of {model}: set RAG_PRICES"
             raise ConfigError(message)
         self.breakers[role] = CircuitBreaker(name)
-        return ProviderCalls(self.budget, price or Price(), self.breakers[role], limiter)
-
-
-def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
-    if isinstance(embedder, LocalEmbedder | FastembedEmbedder):
-        return Tariff(embedder.limits)
-    price = settings.price(embedder.model)
-    return Tariff(embedder.limits, price.input_tokens if price else None)
+        return ProviderCalls(model, self.budget, price, self.breakers[role])
 
 
 def fastembed_model(setting: str, default: str) -> str:

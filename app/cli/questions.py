@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 
 from typer import Option
 
-from app.api.responses import answer_json, hit_json
+from app.api.responses import HitBody, as_json
 from app.cli.options import Books, Json, Question
 from app.cli.output import remark, show
 from app.cli.running import command, open_application
@@ -28,7 +28,8 @@ async def search(
     query = SearchQuery(question, k=k, filter=SearchFilter(books=tuple(book or ())))
     async with open_application(settings) as app:
         result = await app.retrieve.search(query)
-    found = {"hits": [hit_json(hit) for hit in result.hits], "degraded": list(result.degraded)}
+    hits = [as_json(HitBody.of(hit)) for hit in result.hits]
+    found = {"hits": hits, "degraded": list(result.degraded)}
     show(found, _hit_lines(result.hits), as_json=json)
     if not result.hits:
         remark("nothing found")
@@ -58,7 +59,7 @@ async def ask(
     )
     async with open_application(settings) as app:
         answer = await app.answer.answer(request)
-    show(answer_json(answer, settings.public_url), _answer_lines(answer), as_json=json)
+    show(as_json(answer), _answer_lines(answer), as_json=json)
     if not json:
         for part in answer.degraded:
             remark(f"degraded: {part}")

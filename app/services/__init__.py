@@ -6,8 +6,7 @@
 - answers: `answer_question`, `consultation`, `page_locator`, `answerability_scorer`,
   `chapter_requests`, `write_answer`, `show_figures`
 - parts of a book: `paragraphs`, `page_glossary`, `page_suggestions`
-- calls to providers: `provider_calls`, `budget`, `resilience`, `rate_limiter`,
-  `provider_failures`, `prompt_speed`
+- calls to providers: `provider_calls`, `budget`, `resilience`
 - questions that readers asked: `question_log`, `report_questions`
 - upkeep: `verify`, `check_links`
 - measuring: `evaluate`

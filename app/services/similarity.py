@@ -18,7 +18,7 @@ from cachetools import LRUCache
 
 from app.domain.languages import without_words
 from app.domain.retrieval.query import Vector
-from app.services.ports import Embedder
+from app.services.ports import Embedder, embed_documents
 
 MODEL_LANGUAGE = "en"
 """The language that the model was trained on, as an ISO 639-1 code."""
@@ -88,9 +88,9 @@ class SimilarityEncoder:
     async def _embed(self, texts: Sequence[str], language: str) -> list[Vector]:
         common = self._common(language)
         if not common:
-            return await self.embedder.embed_documents(texts)
-        said = [without_words(text, common) for text in texts]
-        vectors = await self.embedder.embed_documents(said)
+            return await embed_documents(self.embedder, texts)
+        bare = [without_words(text, common) for text in texts]
+        vectors = await embed_documents(self.embedder, bare)
         direction = await self._direction(language)
         return [_without(direction, vector) for vector in vectors]
 
@@ -100,7 +100,7 @@ class SimilarityEncoder:
     async def _direction(self, language: str) -> Vector:
         if language not in self._shared:
             said = " ".join(sorted(self.common_words[language]))
-            (self._shared[language],) = await self.embedder.embed_documents([said])
+            (self._shared[language],) = await embed_documents(self.embedder, [said])
         return self._shared[language]
 
 

@@ -28,7 +28,6 @@ from tests.command_line import KEYS, Run
         ("RAG_OPENAI_BASE_URL", "http://127.0.0.1:99999"),
         ("RAG_OPENAI_BASE_URL", "http://[::1"),
         ("RAG_COHERE_BASE_URL", "ftp://host.example"),
-        ("RAG_PUBLIC_URL", "https://"),
         ("QDRANT_URL", "http://127.0.0.1:99999"),
         ("QDRANT_URL", "ftp://host.example"),
         ("QDRANT_URL", "http://"),
@@ -142,7 +141,6 @@ def test_another_process_reads_the_same_settings(
         prices={"small": GivenPrice(input_tokens=0.5)},
         open=True,
         budget_day=None,
-        public_url="https://books.example",
     )
     monkeypatch.chdir(tmp_path)
     Path(".env").write_text("RAG_BUDGET_DAY=3\nQDRANT_URL=http://other\nCOHERE_API_KEY=other\n")
