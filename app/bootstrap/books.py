@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -53,15 +53,18 @@ def sample_request() -> IngestRequest:
 
 @asynccontextmanager
 async def opened_source(
-    source: str, settings: Settings, *, allow_private: bool, progress: Progress
-) -> AsyncIterator[tuple[IngestRequest, Mapping[str, Sequence[str]]]]:
+    source: str,
+    settings: Settings,
+    *,
+    allow_private: bool,
+    progress: Progress,
+    remark: Callable[[str], None],
+) -> AsyncIterator[IngestRequest]:
     """Open a folder, a file, a zip archive, which is unpacked meanwhile, or a site by its address.
 
-    Yields a request with what the source says of itself, and the addresses that were not fetched,
-    by reason. `progress` is called with the numbers of pages fetched and known. InputError if the
-    source is refused.
+    Yields a request with what the source says of itself. `progress` is called with the numbers of
+    pages fetched and known, `remark` with what is not fetched. InputError if it is refused.
     """
-    left_out: Mapping[str, Sequence[str]] = {}
     with TemporaryDirectory() as temporary:
         request = IngestRequest(Path(source))
         if "://" in source:
@@ -76,13 +79,14 @@ async def opened_source(
                 allow_private=allow_private,
                 progress=progress,
             )
-            left_out = site.left_out
+            for reason, urls in site.left_out.items():
+                remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
             request = IngestRequest(site.folder, book=_book_at(source), base_url=site.base_url)
         elif source.endswith(".zip"):
             folder = Path(temporary) / Path(source).stem
             folder.mkdir()
             request = IngestRequest(unpack(Path(source), folder, _UNPACKED_BYTES))
-        yield replace(request, strategy=chunking_config(request.folder).strategy), left_out
+        yield replace(request, strategy=chunking_config(request.folder).strategy)
 
 
 def read_source(request: IngestRequest, advance: Advance = ignore, *, mark: bool = False) -> Book:

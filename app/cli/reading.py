@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, replace
 from typing import Annotated
 
@@ -23,17 +23,14 @@ from app.services.phases import ignore
 from app.settings import Settings
 
 
-@asynccontextmanager
-async def opened(
+def opened(
     source: str, settings: Settings, *, allow_private: bool = False, as_json: bool = False
-) -> AsyncIterator[IngestRequest]:
+) -> AbstractAsyncContextManager[IngestRequest]:
     """Open a folder, file, archive or site; its pages are fetched first, with progress."""
     progress = fetching(as_json=as_json)
-    opening = opened_source(source, settings, allow_private=allow_private, progress=progress)
-    async with opening as (request, left_out):
-        for reason, urls in left_out.items():
-            remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
-        yield request
+    return opened_source(
+        source, settings, allow_private=allow_private, progress=progress, remark=remark
+    )
 
 
 @command()
