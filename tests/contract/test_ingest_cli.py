@@ -28,6 +28,9 @@ def test_the_summary_says_what_changed_what_was_left_out_and_why(run: Run, book:
     (book / "page1.md").write_text("# Page 1\n\n```py\nlamp = 1\n```\n\nA lamp.\n")
     first = run("ingest", book, "--exclude-kinds", "code")
     assert first.code == 0
+    told = [line.split(":")[0] for line in first.err.splitlines()]
+    phases = ["read", "chunk", "compare", "embed", "index", "publish"]
+    assert told == ["site", "embedder", *phases, "warning"]
     assert "4 files, 7 chunks" in first.out
     assert "left out  1 code as asked" in first.out
     assert "7 were added, 0 changed, 0 removed" in first.out
@@ -89,12 +92,6 @@ def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path
     again = run("ingest", book, *at, "--json")
     assert again.json()["unchanged"]
     assert again.json()["warnings"] == warnings
-
-
-def test_progress_is_a_line_a_phase(run: Run, book: Path) -> None:
-    address = ("--base-url", "https://book.example")
-    phases = [line.split(":")[0] for line in run("ingest", book, *address).err.splitlines()]
-    assert phases == ["site", "embedder", "read", "chunk", "compare", "embed", "index", "publish"]
 
 
 def test_the_kind_of_the_site_is_named_with_the_reason(run: Run, tmp_path: Path) -> None:
