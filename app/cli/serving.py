@@ -6,8 +6,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import nullcontext
 from importlib.util import find_spec
 from typing import Annotated
 
@@ -19,7 +18,6 @@ from uvicorn.supervisors import Multiprocess
 
 from app.api.keys import require_keys
 from app.api.server import configured
-from app.bootstrap.application import Application
 from app.bootstrap.books import sample_request
 from app.bootstrap.local_state import site_keys
 from app.bootstrap.storage import storage_warnings
@@ -97,11 +95,6 @@ async def mcp(settings: Settings) -> None:
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:
     async with open_application(settings) as rag:
-
-        @asynccontextmanager
-        async def opened(_: Settings) -> AsyncIterator[Application]:
-            yield rag
-
         answers = rag.answer.model or "extractive"
         _log.info("serve.starting", extra={"embedder": rag.embedder.space, "answers": answers})
         unreadable = (await rag.unreadable_stores()).values()
@@ -111,7 +104,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         if fault:
             # Until the model is available, answers are extractive.
             _log.warning("serve.model_does_not_answer", extra={"reason": fault})
-        web = create_app(settings, open_application=opened)
+        web = create_app(settings, open_application=lambda _: nullcontext(rag))
         say_where(settings)
         await uvicorn.Server(configured(web, settings)).serve(sockets=[listener])
 
