@@ -410,6 +410,6 @@ def extracted(
     """The extractive answer with equal term weights; `readings` of the paragraphs, else 0."""
     context = context_of(*in_order(*passages))
     bounds = dict.fromkeys(terms(question), 1.0)
-    features = analysed(question, bounds).features
+    features = analysed(question, bounds)
     relevance = Relevance(features, readings=dict(enumerate(readings)))
     return extract(relevance.scored(candidates(features, context, split_sentences)), read)

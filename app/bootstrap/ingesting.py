@@ -13,7 +13,6 @@ from app.adapters.reading.rendered_pages import rendered_pages
 from app.adapters.reading.source_files import SourceFiles
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.adapters.tokens import token_counter
 from app.bootstrap.book_pages import BookContents, BookPages, PageEntry, address_of, book_pages
 from app.bootstrap.books import read_source
 from app.bootstrap.chunking import chunk_book, embed_from_thread
@@ -51,7 +50,6 @@ def ingest_book(
         ledgers=ledgers,
         terms_of=terms.of_document,
         index=index,
-        count_tokens=token_counter(),
         store_pages=partial(_store_pages, book_pages(settings)),
         encoder=f"{terms.fingerprint} {LEXICAL_FINGERPRINT}",
     )

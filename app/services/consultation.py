@@ -126,7 +126,7 @@ class ConsultBook:
             return read.scored
         analysis = read.analysis
         unrecognised = self.refusal_policy.model and not analysis.in_book_language
-        other_language = unrecognised or analysis.asked_in != analysis.features.language
+        other_language = unrecognised or analysis.asked_in != analysis.language
         return self.refusal_policy.confidence(
             read.score, other_language=other_language, named=not read.unmentioned
         )
@@ -178,7 +178,7 @@ class ConsultBook:
         return replace(
             read,
             exercise=request.exercise
-            or asked_exercise(analysis.own_terms, found.hits, analysis.features.terms),
+            or asked_exercise(analysis.own_terms, found.hits, analysis.terms),
             score=score,
             scored=(policy.of_relevance() if by_relevance else policy).confidence(score),
             unmentioned=self.scorer.unmentioned(analysis, found.hits),
@@ -207,8 +207,8 @@ class ConsultBook:
         solving = frozenset(one.paragraph_id for chunk in solution for one in chunk.passages)
         if request.solutions is not Solutions.SHOW:
             context = tuple(one for one in context if one.passage.kind is not BlockKind.SOLUTION)
-        prepared = whole(context, solving) if solving else None
-        return replace(read, context=context, prepared=prepared)
+        solved = [one for one in context if one.passage.paragraph_id in solving]
+        return replace(read, context=context, prepared=whole(solved) if solved else None)
 
     async def _with_selection(self, read: Consultation, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits with the selected paragraph first; only that one in scope "selection"."""

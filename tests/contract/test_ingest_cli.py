@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.adapters.qdrant.edge import EdgeIndex
 from app.cli.output import phases
-from app.domain.book_id import BookId
 from tests.command_line import Run, write_files
 from tests.index_stores import MemoryClient
 from tests.ingesting import edit, make_book
@@ -140,18 +136,6 @@ def test_a_long_phase_tells_how_far_it_is(
 def test_a_state_folder_that_cannot_be_made_is_one_line(run: Run, book: Path) -> None:
     refused = run("ingest", book, RAG_HOME="/dev/null/rag")
     assert (refused.code, "check RAG_HOME" in refused.err.splitlines()[-1]) == (1, True)
-
-
-async def test_a_second_ingest_is_told_who_runs_the_first(run: Run, book: Path, home: Path) -> None:
-    writer = await EdgeIndex(home / "state").begin(BookId("lamps"), 8)
-    refused = await asyncio.to_thread(run, "ingest", book)
-    assert refused.code == 2
-    line = refused.err.splitlines()[-1]
-    assert line.startswith("textbook-rag: book 'lamps' is being written by another run")
-    assert f"process {os.getpid()}, started 20" in line
-    await writer.abandon()
-    listed = await asyncio.to_thread(run, "books", "--json")
-    assert listed.out == "[]\n"
 
 
 def test_a_zip_archive_is_read_as_the_folder_in_it(run: Run, book: Path, home: Path) -> None:

@@ -212,7 +212,7 @@ def test_an_endless_stream_is_cut_and_stalls_nobody(
 ) -> None:
     first = [wire.text(f"{CLAIM} ")] if mode == "generated" else []
     double.stream = endless = Endless(*first, then=piece(wire))
-    monkeypatch.setattr(http, "MAX_LINES", 10_000)
+    monkeypatch.setattr(http, "MAX_BYTES", 2**21)
     beats = 0
     with ThreadPoolExecutor(1) as pool, httpx.Client(base_url=reader.base_url) as other:
         answer = pool.submit(asked, reader)

@@ -9,20 +9,20 @@ from functools import partial
 import pytest
 
 from app.adapters.index_terms import IndexTerms
-from app.adapters.langchain_splitters import recursive_splitter
+from app.adapters.langchain_splitters import split_recursively
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain import ledger_matching
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import (
     ChunkingConfig,
+    ChunkingTools,
     FixedConfig,
     PackingConfig,
     RecursiveConfig,
     StrategyName,
 )
 from app.domain.chunking.strategies import stream_chunks
-from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book
 from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.identity import content_id, keep_ids
@@ -171,7 +171,7 @@ class Page:
 
 
 COUNT = token_counter()
-TOOLS = ChunkingTools(COUNT, split_sentences, recursive_splitter(COUNT))
+TOOLS = ChunkingTools(COUNT, split_sentences, partial(split_recursively, COUNT))
 TERMS = IndexTerms()
 
 

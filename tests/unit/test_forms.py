@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.answering.forms import asked_kinds
+from app.domain.answering.question_analysis import asked_kinds
 from app.domain.document import BlockKind
 from app.domain.terms import words
 

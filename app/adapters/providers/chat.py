@@ -171,9 +171,7 @@ class ChatModel(ABC):
                     return await stack.enter_async_context(response)
 
             response = await call.run(begin)
-            events = await stack.enter_async_context(
-                aclosing(events_of(response, self.provider.name))
-            )
+            events = await stack.enter_async_context(aclosing(events_of(response)))
             while not (reader.ended or reader.text.full):
                 async with reader.wait():
                     event = await anext(events, None)

@@ -37,7 +37,7 @@ A call takes at most 96 texts (https://docs.cohere.com/reference/embed). 21 call
 of 2,000 texts than 20 with 96; 20 calls with 4,500 tokens, of the tokens of a trial key.
 """
 # Our token counts come from another tokenizer than Cohere's. A call's estimate is this factor of
-# them, until the billed tokens replace it.
+# them.
 _MARGIN = 1.1
 ATTEMPT_SECONDS = 30.0
 """Time limit of one attempt to embed a batch; the largest take a few seconds."""
@@ -122,12 +122,8 @@ class CohereEmbedder:
         async with self._documents.call(estimate) as call:
 
             async def send() -> list[Vector]:
-                sent = await self._limiter.acquire(len(texts), estimate.input_tokens)
-                try:
-                    return await self._vectors(call, texts, model, "search_document")
-                finally:
-                    if call.billed:
-                        sent.tokens = call.billed.input_tokens
+                await self._limiter.acquire(len(texts), estimate.input_tokens)
+                return await self._vectors(call, texts, model, "search_document")
 
             return await call.run(send)
 

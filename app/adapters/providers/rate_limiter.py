@@ -16,43 +16,33 @@ _WINDOW = 61.5
 
 
 @dataclass(slots=True)
-class SentCall:
-    """A call sent at `time`, in seconds, which counts for the following minute."""
-
-    time: float
-    texts: int
-    tokens: int
-    """An estimate, replaced by the billed tokens."""
-
-
-@dataclass(slots=True)
 class RateLimiter:
     """A rate limiter with a sliding window, for calls that are made one after the other."""
 
     limits: Tariff
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    _sent: deque[SentCall] = field(default_factory=deque, init=False)
+    _sent: deque[tuple[float, int, int]] = field(default_factory=deque, init=False)
+    """Time, texts and tokens of the calls of the last minute."""
 
-    async def acquire(self, texts: int, tokens: int) -> SentCall:
+    async def acquire(self, texts: int, tokens: int) -> None:
         """Wait until a call with this many texts and tokens may be sent."""
-        self._forget_old()
         # In an empty window even a call above the limits is sent: the provider decides.
-        while self._sent and not self._fits(texts, tokens):
-            await self.sleep(self._sent[0].time + _WINDOW - self.clock())
-            self._forget_old()
-        self._sent.append(SentCall(self.clock(), texts, tokens))
-        return self._sent[-1]
+        while self._in_window() and not self._fits(texts, tokens):
+            await self.sleep(self._sent[0][0] + _WINDOW - self.clock())
+        self._sent.append((self.clock(), texts, tokens))
 
-    def _forget_old(self) -> None:
-        while self._sent and self._sent[0].time + _WINDOW <= self.clock():
+    def _in_window(self) -> bool:
+        """Forget the calls before the window; return whether there are others."""
+        while self._sent and self._sent[0][0] + _WINDOW <= self.clock():
             self._sent.popleft()
+        return bool(self._sent)
 
     def _fits(self, texts: int, tokens: int) -> bool:
         limits, sent = self.limits, self._sent
         amounts = (
             (len(sent) + 1, limits.calls_per_minute),
-            (sum(one.texts for one in sent) + texts, limits.texts_per_minute),
-            (sum(one.tokens for one in sent) + tokens, limits.tokens_per_minute),
+            (sum(one[1] for one in sent) + texts, limits.texts_per_minute),
+            (sum(one[2] for one in sent) + tokens, limits.tokens_per_minute),
         )
         return all(limit is None or amount <= limit for amount, limit in amounts)

@@ -45,20 +45,8 @@ _PAUSE_SECONDS = 0.05
 _READY_SECONDS = 1.0
 _NONE_READY = "no node of the cluster is ready"
 
-_READS = frozenset(
-    (
-        "collection_exists",
-        "count",
-        "facet",
-        "get_aliases",
-        "get_collection",
-        "get_collections",
-        "info",
-        "query_batch_points",
-        "retrieve",
-        "scroll",
-    )
-)
+_WRITES = ("create", "delete", "overwrite", "upsert")
+"""What the names of calls that change something begin with."""
 
 _HTTP_PORT = 6333
 """Port that qdrant-client uses if an address has none."""
@@ -146,8 +134,8 @@ class Nodes:
             call: Awaitable[object] = getattr(client, name)(*args, **kwargs)
             return call
 
-        read = name in _READS
-        ask, seconds = (self._hedged, READ_SECONDS) if read else (self._once, WRITE_SECONDS)
+        write = name.startswith(_WRITES)
+        ask, seconds = (self._once, WRITE_SECONDS) if write else (self._hedged, READ_SECONDS)
         end = None
         with server_errors(self._address):
             while True:

@@ -78,8 +78,6 @@ class CitedAnswerBuilder:
         self._withheld: list[Citation] = []
         """Citations of text that is held back."""
         self._shown = 0
-        self.empty = True
-        """Whether the generator wrote nothing."""
         self.recited = False
         """Whether the rest was withheld because it recites a prompt of the program."""
         self.unsupported = False
@@ -92,7 +90,6 @@ class CitedAnswerBuilder:
     ) -> list[TextDelta | CitationFound]:
         """Return what can be shown now. Text that was shown is not discarded."""
         if isinstance(event, GeneratedText):
-            self.empty = self.empty and not event.text.strip()
             self._numbered = event.numbered
             units = self._splitter.feed(event.text)
             return self._add(units) if units else []
@@ -112,6 +109,11 @@ class CitedAnswerBuilder:
         self.unsupported = bool(self.text[self._shown :].strip())
         self.text = self.text[: self._shown]
         return out
+
+    @property
+    def empty(self) -> bool:
+        """Whether the generator wrote nothing."""
+        return not (self._complete or self.recited)
 
     @property
     def citations(self) -> tuple[Citation, ...]:

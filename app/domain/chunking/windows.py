@@ -8,10 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.chunking.builder import GAP, ChunkDraft
-from app.domain.chunking.config import ChunkingConfig, FixedConfig, Separators
+from app.domain.chunking.config import (
+    ChunkingConfig,
+    ChunkingTools,
+    FixedConfig,
+    Separators,
+    missing_tool,
+)
 from app.domain.chunking.pieces import Piece
 from app.domain.chunking.sentences import sentence
-from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.document import Block, BlockKind, Document, Span
 from app.domain.fences_and_tables import fence_lines
 from app.domain.scripts import word_count
