@@ -9,12 +9,12 @@ from typing import Annotated
 
 from typer import Option
 
-from app.api.page_templates import report_page
 from app.bootstrap.local_state import question_store, reports
 from app.cli.options import IndexedBook, Json, OneBook
 from app.cli.output import remark, show
 from app.cli.running import command
 from app.domain.errors import InputError
+from app.domain.logged_answer import LoggedParagraph
 from app.domain.owner_report import OwnerReport
 from app.services.question_log import Selected
 from app.settings import Settings
@@ -34,18 +34,14 @@ async def report(
     settings: Settings,
     book: IndexedBook,
     days: Annotated[int, Option(min=0, max=_MOST, help="Of so many days until now.")] = 30,
-    html: Annotated[bool, Option("--html", help="As a page.")] = False,
     json: Json = False,
 ) -> None:
-    """Print what readers ask a book, from the question log: questions without an answer, and most.
-
-    --html and --json also have the paragraphs.
-    """
+    """Print what readers ask a book, from the question log: what is not answered, what most ask."""
     async with reports(settings) as use_case:
         found = await use_case.run(book, _ago(days))
     if not found.questions and not settings.question_log_days:
         remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
-    show(asdict(found), [report_page(found)] if html else _lines(found), as_json=json)
+    show(asdict(found), _lines(found), as_json=json)
 
 
 def _lines(found: OwnerReport) -> Iterator[str]:
@@ -55,9 +51,17 @@ def _lines(found: OwnerReport) -> Iterator[str]:
         if clusters:
             yield f"\n{title}: times asked, refused or uncertain, rated down"
         for one in clusters[:_SHOWN]:
-            nearest = one.nearest.section if one.nearest else "-"
             yield f"  {one.asked:4} {one.refused + one.uncertain:4} {one.down:4}  {one.question}"
-            yield f"{'':19}nearest: {nearest}"
+            yield f"{'':19}nearest: {_place(one.nearest)}"
+    if found.paragraphs:
+        yield "\nParagraphs: times cited, opened, unhelpful, in answers rated down"
+    for use in found.paragraphs[:_SHOWN]:
+        counts = f"{use.cited:4} {use.clicked:4} {use.unhelpful:4} {use.down:4}"
+        yield f"  {counts}  {_place(use.paragraph)}"
+
+
+def _place(paragraph: LoggedParagraph | None) -> str:
+    return f"{paragraph.section} {paragraph.url}" if paragraph else "-"
 
 
 @command()
