@@ -5,7 +5,7 @@ No call that costs money is made.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
@@ -35,21 +35,16 @@ class Finding:
 
 async def diagnose(settings: Settings) -> Mapping[str, Finding]:
     """Return the finding of each part: "embedder", "reranker", "generator", "index"."""
+    found = {}
     async with AsyncExitStack() as stack:
         providers = Providers.of(settings, stack)
-        return {
-            "embedder": await _found(_embedder(providers)),
-            "reranker": await _found(_reranker(providers)),
-            "generator": await _found(_generator(providers)),
-            "index": await _found(_index(providers)),
-        }
-
-
-async def _found(finding: Awaitable[Finding]) -> Finding:
-    try:
-        return await finding
-    except RagError as error:
-        return Finding("", str(error), "correct what the error names")
+        for part in (_embedder, _reranker, _generator, _index):
+            name = part.__name__.strip("_")
+            try:
+                found[name] = await part(providers)
+            except RagError as error:
+                found[name] = Finding("", str(error), "correct what the error names")
+    return found
 
 
 async def _embedder(providers: Providers) -> Finding:

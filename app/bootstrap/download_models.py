@@ -1,11 +1,12 @@
-"""`python -m app.bootstrap.download_models`: downloads the local models that the settings name.
+"""`python -m app.bootstrap.download_models`, as `scripts/setup local` runs it.
 
-Without such settings, those of `fastembed` without a name. `scripts/setup local` runs it.
+Downloads the local models that the settings name; without such settings, those of `fastembed`.
 """
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from app.adapters.fastembed.models import EMBEDDER, RERANKER, download
 from app.bootstrap.providers import fastembed_model
@@ -14,26 +15,19 @@ from app.settings import Settings, read_settings
 
 
 def wanted(settings: Settings) -> list[str]:
-    """Return the models to download."""
     embedder = fastembed_model(settings.embedder, EMBEDDER)
     reranker = fastembed_model(settings.reranker, RERANKER)
     return [*filter(None, (embedder, reranker))] or [EMBEDDER, RERANKER]
 
 
-def _say(line: str) -> None:
-    print(f"models: {line}", file=sys.stderr)  # noqa: T201
-
-
-def main() -> int:
+def main() -> None:
     try:
         settings = read_settings()
         for name in wanted(settings):
-            download(name, settings.models_folder, _say)
+            download(name, settings.models_folder, partial(print, file=sys.stderr))
     except RagError as error:
-        _say(str(error))
-        return error.exit_code
-    return 0
+        sys.exit(f"models: {error}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeAlias
 
+from app.adapters.local_embedder import inner_products
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.question_log import SqliteQuestionLog
 from app.adapters.sqlite.site_keys import SqliteSiteKeys
-from app.adapters.vectors import inner_products
 from app.bootstrap.providers import local_embedder
 from app.bootstrap.storage import ledger_store, open_index
 from app.domain.book_id import BookId
@@ -52,7 +52,7 @@ async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
         yield ReportQuestions(
             store=question_store(settings),
             index=index,
-            similarity=SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products),
+            similarity=SimilarityEncoder(await local_embedder(), FUNCTION_WORDS, inner_products),
         )
 
 

@@ -79,13 +79,6 @@ def test_a_found_model_is_said_once_at_start_with_how_to_turn_it_off(
     assert (said["model"], said["off"]) == ("llama", "RAG_GENERATOR=extractive")
 
 
-def test_cohere_goes_before_a_model_server_of_this_machine(
-    run: Run, double: OpenAIDouble, on_ports: Callable[..., None]
-) -> None:
-    on_ports(port_of(double))
-    assert "command-a" in run("doctor", "--json", CO_API_KEY="key").json()["generator"]["used"]
-
-
 @pytest.mark.parametrize(
     ("models", "used"),
     [
@@ -122,11 +115,14 @@ def test_doctor_says_what_is_used_and_why_on_one_screen(run: Run, tiny: Path) ->
     assert run("doctor", "--json").json()["index"]["better"] == ""
 
 
-def test_doctor_knows_cohere_and_books_of_another_model(run: Run, tiny: Path) -> None:
+def test_cohere_goes_before_a_model_server_and_doctor_names_books_of_another_model(
+    run: Run, tiny: Path, double: OpenAIDouble, on_ports: Callable[..., None]
+) -> None:
+    on_ports(port_of(double))
     run("ingest", tiny)
-    with CohereDouble() as double:
-        found = run("doctor", "--json", CO_API_KEY="key", RAG_COHERE_BASE_URL=double.url).json()
-        assert double.requests == []
+    with CohereDouble() as cohere:
+        found = run("doctor", "--json", CO_API_KEY="key", RAG_COHERE_BASE_URL=cohere.url).json()
+        assert cohere.requests == []
     used = [one["used"].split(",")[0] for one in found.values()]
     assert used[:3] == ["embed-v5.0", "rerank-v5.0-fast", "command-a-plus-05-2026"]
     assert [one["better"] == "" for one in found.values()] == [True, True, True, False]
