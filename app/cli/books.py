@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +12,7 @@ from typer import Argument
 
 from app.bootstrap.backups import backing_up, restoring
 from app.bootstrap.book_pages import book_pages
-from app.bootstrap.local_state import verifying
+from app.bootstrap.local_state import verified
 from app.bootstrap.storage import open_index
 from app.cli.options import IndexedBook, Json, SomeBooks, Yes
 from app.cli.output import agreed, duration, phases, remark, remark_each, say, show
@@ -61,14 +62,15 @@ def _line(manifest: BookManifest) -> str:
 
 @command()
 async def remove(settings: Settings, book: IndexedBook, yes: Yes = False) -> int:
-    """Remove a book and its editions from the index; it asks, and without a terminal needs --yes.
+    """Remove a book and its editions from the index; on a terminal it asks.
 
     The ids of its paragraphs are kept for its next ingest.
     """
     async with open_index(settings) as index:
         editions = await with_editions(index, book)
         names = ", ".join(editions)
-        if not agreed(f"Remove {names} from the index? The paragraph ids are kept.", yes=yes):
+        question = f"Remove {names} from the index? The paragraph ids are kept."
+        if sys.stdin.isatty() and not agreed(question, yes=yes):
             return 1
         for one in editions:
             await index.remove(one)
@@ -92,8 +94,7 @@ async def rollback(settings: Settings, book: IndexedBook) -> None:
 @command()
 async def verify(settings: Settings, books: SomeBooks = None, json: Json = False) -> int:
     """Read everything that is stored; exit code 1 if something is damaged."""
-    async with verifying(settings) as use_case:
-        found = [one async for one in use_case.run(books or [])]
+    found = await verified(settings, books or [])
     for one in found:
         state = "damaged" if one.faults else "sound"
         lines = [f"{f'{one.book} {one.part}'.strip()}: {state}"]
