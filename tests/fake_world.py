@@ -12,8 +12,8 @@ from math import sqrt
 from typing import TypeAlias
 
 from app.adapters.index_terms import IndexTerms
+from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
-from app.adapters.vectors import inner_products
 from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extractive import ExtractiveAnswer, extract

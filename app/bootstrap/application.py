@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.index_terms import IndexTerms
+from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
-from app.adapters.vectors import inner_products
 from app.bootstrap.book_pages import BookPages, book_pages
 from app.bootstrap.local_state import question_log, site_keys
 from app.bootstrap.providers import (

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.fastembed.models import EMBEDDER, RERANKER
 from app.adapters.fastembed.reranker import FastembedReranker
-from app.adapters.local_embedder import LocalEmbedder
+from app.adapters.local_embedder import LocalEmbedder, inner_products
 from app.adapters.sqlite.spending import SqliteSpending
 from app.adapters.tokens import token_counter
-from app.adapters.vectors import inner_products
 from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price
 from app.domain.errors import ConfigError
@@ -124,7 +123,7 @@ class Providers:
 
     async def _cohere_embedder(self) -> CohereEmbedder:
         client = await self._client()
-        from app.adapters.providers import cohere_embedder, rate_limiter  # noqa: PLC0415
+        from app.adapters.providers import cohere_embedder  # noqa: PLC0415
 
         models = [one.strip() for one in self.settings.cohere_embed_model.split(",")]
         tariff = cohere_embedder.TARIFFS[self.settings.cohere_tier]
@@ -132,7 +131,7 @@ class Providers:
         documents, questions = (
             self._calls("embedder", "Cohere's embed", one) for one in (models[0], models[-1])
         )
-        limiter = rate_limiter.RateLimiter(tariff)
+        limiter = cohere_embedder.RateLimiter(tariff)
         return cohere_embedder.CohereEmbedder(
             client, documents, questions, limiter, token_counter()
         )

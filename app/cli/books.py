@@ -10,7 +10,7 @@ from dataclasses import asdict
 import typer
 
 from app.bootstrap.book_pages import book_pages
-from app.bootstrap.local_state import verifying
+from app.bootstrap.local_state import verified
 from app.bootstrap.storage import open_index
 from app.cli.options import IndexedBook, Json, SomeBooks, Yes
 from app.cli.output import print_json, remark
@@ -100,8 +100,7 @@ async def rollback(settings: Settings, book: IndexedBook) -> None:
 @command()
 async def verify(settings: Settings, books: SomeBooks = None, json: Json = False) -> int:
     """Read everything that is stored; exit code 1 if something is damaged."""
-    async with verifying(settings) as use_case:
-        found = [one async for one in use_case.run(books or [])]
+    found = await verified(settings, books or [])
     for one in found:
         if json:
             print_json({**asdict(one), "sound": not one.faults})

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 
 from app.domain.languages import without_words
 from app.domain.retrieval.query import Vector
-from app.services.ports import Embedder, embed_documents
+from app.services.ports import Embedder
 
 MODEL_LANGUAGE = "en"
 """The language that the model was trained on, as an ISO 639-1 code."""
@@ -106,6 +106,11 @@ class SimilarityEncoder:
             said = " ".join(sorted(self.common_words[language]))
             (self._shared[language],) = await embed_documents(embedder, [said])
         return self._shared[language]
+
+
+async def embed_documents(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
+    """Return one vector for each text, in order."""
+    return [vector async for batch in embedder.embed_batches(texts) for vector in batch]
 
 
 def _without(direction: Vector, vector: Vector, length: float = 1.0) -> Vector:

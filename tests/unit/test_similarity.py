@@ -7,8 +7,7 @@ from operator import mul
 
 import pytest
 
-from app.services.ports import embed_documents
-from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH
+from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH, embed_documents
 from tests.fake_world import local_embedder, similarity_encoder
 
 QUESTION = "¿Qué es la fotosíntesis y cómo la hacen las plantas?"
