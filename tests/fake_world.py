@@ -12,8 +12,8 @@ from math import sqrt
 from typing import TypeAlias
 
 from app.adapters.index_terms import IndexTerms
+from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
-from app.adapters.vectors import inner_products
 from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extractive import ExtractiveAnswer, extract
@@ -316,12 +316,8 @@ class SpyRetriever(Retrieve):
         return await super().find(asked)
 
 
-async def local_embedder() -> Embedder:
-    return FakeEmbedder()
-
-
 def similarity_encoder() -> SimilarityEncoder:
-    return SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products)
+    return SimilarityEncoder(FakeEmbedder(), FUNCTION_WORDS, inner_products)
 
 
 def retrieving(
@@ -414,6 +410,6 @@ def extracted(
     """The extractive answer with equal term weights; `readings` of the paragraphs, else 0."""
     context = context_of(*in_order(*passages))
     bounds = dict.fromkeys(terms(question), 1.0)
-    features = analysed(question, bounds).features
+    features = analysed(question, bounds)
     relevance = Relevance(features, readings=dict(enumerate(readings)))
     return extract(relevance.scored(candidates(features, context, split_sentences)), read)

@@ -153,7 +153,7 @@ class AnswerQuestion:
         cited = {(one.book, one.file) for one in answer.citations}
         near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
         with stage("follow_ups"):
-            found = suggestions(asked.own_terms, near, asked.features.terms, asked.asked_in)
+            found = suggestions(asked.own_terms, near, asked.terms, asked.asked_in)
             questions = tuple(one.question for one in islice(found, MAX_SUGGESTIONS))
             return Finished(replace(answer, follow_ups=questions))
 

@@ -61,8 +61,8 @@ class AnswerabilityScorer:
         A text about servers does not answer how to install "RStudio Server". None unless question
         and book are in English: the tokens that tell common words are those of English.
         """
-        terms = question.features.terms
-        if not question.asked_in == question.features.language == MODEL_LANGUAGE:
+        terms = question.terms
+        if not question.asked_in == question.language == MODEL_LANGUAGE:
             return []
         known = frozenset[int]().union(*(self.chunk_terms(one.chunk).terms for one in hits))
         named = names(question.searched)

@@ -82,15 +82,15 @@ class WriteAnswer:
         if read.prepared or read.refused:
             return read.prepared or ExtractiveAnswer("", ())
         analysis, context = read.analysis, read.context
-        language = analysis.features.language
+        language = analysis.language
         languages = analysis.asked_in, language
         scorer = next((one for one in self.scorers if one.reads(*languages)), None)
         translated = scorer is not None and analysis.asked_in != language
-        paragraphs = candidates(analysis.features, context, self.split_sentences)
+        paragraphs = candidates(analysis, context, self.split_sentences)
         compared = [one.compared(unit) for one in paragraphs for unit in one.units]
         cosines = await self.similarity.similarities(analysis.vector, compared, language)
         scores = await _scored(read, scorer) if scorer else {}
-        relevance = Relevance(analysis.features, cosines, scores, translated)
+        relevance = Relevance(analysis, cosines, scores, translated)
         return extract(relevance.scored(paragraphs), read.selected)
 
     async def _generated(
@@ -164,12 +164,11 @@ async def _scored(read: Consultation, scorer: ParagraphScorer) -> dict[int, floa
 
 
 def verifier_of(read: Consultation, split_sentences: SplitSentences) -> Verifier:
-    analysis, language = read.analysis, read.analysis.features.language
-    selection = read.request.selection
-    selected = words(selection.text) if selection else ()
+    analysis, language = read.analysis, read.analysis.language
+    selected = words(read.selected)
     return Verifier(
         by_paragraph(read.context),
-        analysis.features.terms,
+        analysis.terms,
         split_sentences,
         analysis.words.union(selected),
         language,
@@ -257,7 +256,7 @@ def _notice(read: Consultation) -> str:
         return in_language(HINT, analysis.asked_in) + "\n\n"
     if read.confidence is not Confidence.UNCERTAIN:
         return ""
-    hint = other_language(analysis.asked_in, analysis.features.language)
+    hint = other_language(analysis.asked_in, analysis.language)
     notice = in_language(UNCERTAIN, analysis.asked_in)
     return " ".join(filter(None, (notice, do_not_mention(read.unmentioned), hint))) + "\n\n"
 
@@ -266,7 +265,7 @@ def _refusal(read: Consultation, *, model: bool = False) -> Answer:
     """Return a refusal; `model` if one replied that the book does not answer."""
     sections = nearest_sections(read.found.hits)
     asked_in = read.analysis.asked_in
-    hint = "" if model else other_language(asked_in, read.analysis.features.language)
+    hint = "" if model else other_language(asked_in, read.analysis.language)
     text = f"{refusal_text(asked_in, len(sections))} {hint}".rstrip()
     refused = replace(read, confidence=Confidence.NOT_IN_BOOK)
     return replace(_answer(refused, AnswerMode.REFUSED, text), sources=sections)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
-from app.domain.answering.forms import asked_kinds
 from app.domain.document import BlockKind
 from app.domain.languages import (
     FUNCTION_WORDS,
@@ -26,11 +26,32 @@ EARLIER_TURN = 0.5
 _LONGEST_TERM = 4
 """Maximum number of words of X in "what is X?"; a longer X is not a term."""
 
+_CODE = "code|código|codice"
+_CODE_REQUESTS = (
+    "examples?|snippets?|syntax|beispiele?|codebeispiele?|quelltext|ejemplos?|sintaxis|fragmento",
+    "exemples?|extrait|syntaxe|exemplos?|sintaxe|trecho|esempio|esempi|sintassi|frammento",
+    rf"(?:in|as|some|me|me the|als|im|en|como|em|come) (?:{_CODE})",
+    rf"(?:{_CODE}) (?:for|to|please|für|para|pour|per)",
+)
+"""The word "code" counts only beside others: alone it is often the subject ("error code")."""
+_UNSPACED_CODE = "例子|示例|代码|の例|例を|コード|サンプル"
+_LIST_REQUESTS = (
+    "which|what are|name the|all the|walk me|rules?|steps?|types?|kinds?|ways?|methods|options",
+    "(?:dis)?advantages?|benefits?|drawbacks?|pros|cons|trade ?offs?|reasons?|causes|factors",
+    "properties|features|principles?|stages?|phases?|parts?|components?|requirements?|guarantees?",
+    "parameters?|arguments?|fields|list|checklist|procedure",
+    "welche[rsn]?|regeln?|schritte?|arten|vorteile?|nachteile?|gründe|phasen|teile|eigenschaften",
+    "cuáles|qué (?:tipos|pasos)|reglas?|pasos|tipos|ventajas|desventajas|razones|fases|partes",
+    "quels|quelles|règles?|étapes|types|avantages|inconvénients|raisons|parties",
+    "quais|regras?|passos|etapas|tipos|vantagens|desvantagens|razões|fases",
+    "quali|regole?|passi|passaggi|tipi|vantaggi|svantaggi|ragioni|fasi|parti",
+)
+_LIST_REQUEST = re.compile(rf"\b(?:{'|'.join(_LIST_REQUESTS)})\b")
+_CODE_REQUEST = re.compile(rf"\b(?:{'|'.join(_CODE_REQUESTS)})\b|{_UNSPACED_CODE}")
+
 
 @dataclass(frozen=True, slots=True)
-class QuestionFeatures:
-    """The features of a question by which passages are scored."""
-
+class QuestionAnalysis:
     terms: Terms
     language: str
     """Language of the book: an ISO 639-1 code."""
@@ -40,11 +61,6 @@ class QuestionFeatures:
     """The terms of X in "what is X?", else empty."""
     asked_kinds: frozenset[BlockKind] = frozenset()
     """The kinds of block that the question wants: "which types" a list, "an example" code."""
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionAnalysis:
-    features: QuestionFeatures
     searched: str = ""
     """What is asked, as it is searched for (`search_text`), without sentences about the reader."""
     words: frozenset[str] = frozenset()
@@ -77,14 +93,12 @@ def analyse(
     bare = bare_question(question, asked_in, language)
     content = (own if bare == question else terms(bare)) or own
     return QuestionAnalysis(
+        terms=terms,
+        language=language,
+        weights=_weights(upper_bounds, own, content),
+        definition=terms(name_asked(searched.words, terms, language)),
+        asked_kinds=asked_kinds(said),
         searched=searched.text,
-        features=QuestionFeatures(
-            terms=terms,
-            language=language,
-            weights=_weights(upper_bounds, own, content),
-            definition=terms(name_asked(searched.words, terms, language)),
-            asked_kinds=asked_kinds(said),
-        ),
         words=frozenset(said),
         asked_in=asked_in,
         in_book_language=language_of_words(said, "") == language,
@@ -125,3 +139,14 @@ def bare_question(question: str, asked_in: str, language: str) -> str:
         return question
     frames = (QUESTION_FRAME_WORDS.get(asked_in, ""), COMPARISON_WORDS.get(asked_in, ""))
     return without_words(question, FUNCTION_WORDS[asked_in].union(" ".join(frames).split()))
+
+
+def asked_kinds(said: Sequence[str]) -> frozenset[BlockKind]:
+    """Return the kinds of block that a question of these words, as returned by `words`, wants.
+
+    "Which types of X are there" wants a list or table, "an example of X" wants code. Empty for a
+    question that any text may answer.
+    """
+    text = " ".join(said)
+    lists = {BlockKind.LIST, BlockKind.TABLE} if _LIST_REQUEST.search(text) else set()
+    return frozenset(lists | ({BlockKind.CODE} if _CODE_REQUEST.search(text) else set()))
