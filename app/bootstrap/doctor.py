@@ -5,14 +5,15 @@ No call that costs money is made.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
+from app.adapters.fastembed.models import EMBEDDER, RERANKER, download
 from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import LocalEmbedder
 from app.bootstrap.home_server import PORTS
-from app.bootstrap.providers import Providers
+from app.bootstrap.providers import Providers, fastembed_model
 from app.bootstrap.storage import open_index
 from app.domain.errors import RagError
 from app.settings import Settings
@@ -45,6 +46,14 @@ async def diagnose(settings: Settings) -> Mapping[str, Finding]:
             except RagError as error:
                 found[name] = Finding("", str(error), "correct what the error names")
     return found
+
+
+def download_models(settings: Settings, announce: Callable[[str], None]) -> None:
+    """Download the local models that the settings name; if they name none, the usual ones."""
+    embedder = fastembed_model(settings.embedder, EMBEDDER)
+    reranker = fastembed_model(settings.reranker, RERANKER)
+    for name in [*filter(None, (embedder, reranker))] or [EMBEDDER, RERANKER]:
+        download(name, settings.models_folder, announce)
 
 
 async def _embedder(providers: Providers) -> Finding:

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from typing import Annotated
 
-from app.bootstrap.doctor import diagnose
+from typer import Option
+
+from app.bootstrap.doctor import diagnose, download_models
 from app.cli.options import Json
-from app.cli.output import show
+from app.cli.output import remark, show
 from app.cli.running import command
 from app.settings import Settings
 
 
 @command()
-async def doctor(settings: Settings, json: Json = False) -> None:
+async def doctor(
+    settings: Settings,
+    download: Annotated[
+        bool, Option("--download", help="First download the local models that the settings name.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Say which models and index are used, why, and the one line that would better each."""
+    if download:
+        download_models(settings, remark)
     found = {part: asdict(one) for part, one in (await diagnose(settings)).items()}
     show(found, _lines(found), as_json=json)
 

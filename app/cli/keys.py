@@ -6,9 +6,10 @@ import secrets
 from datetime import UTC, datetime
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument, Option, Typer
 
 from app.bootstrap.local_state import site_keys
+from app.cli import COMMANDS, root
 from app.cli.options import Books, Json
 from app.cli.output import remark, show
 from app.cli.running import command
@@ -16,8 +17,11 @@ from app.domain.errors import InputError
 from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key
 from app.settings import Settings
 
+keys = Typer()
+root.add_typer(keys, name="keys", help=COMMANDS["keys"][1])
 
-@command("keys add")
+
+@command(group=keys)
 async def add(
     settings: Settings,
     origin: Annotated[
@@ -51,7 +55,7 @@ async def add(
     show({**_shown(key), "key": text}, [text], as_json=json)
 
 
-@command("keys list")
+@command("list", group=keys)
 async def listing(settings: Settings, json: Json = False) -> None:
     """List the keys: id, kind, origins, books and label."""
     known = site_keys(settings).all()
@@ -60,7 +64,7 @@ async def listing(settings: Settings, json: Json = False) -> None:
         remark("no keys: the API answers only this machine, unless RAG_OPEN=true")
 
 
-@command("keys revoke")
+@command(group=keys)
 async def revoke(
     settings: Settings,
     id: Annotated[str, Argument(metavar="ID", help="The key's id in `keys list`.")],

@@ -9,7 +9,10 @@ from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from typer import Typer
+
 from app.bootstrap.logs import logging_to_stderr
+from app.cli import root
 from app.cli.output import remark
 from app.domain.errors import NO_BOOKS, ConfigError, RagError
 from app.settings import Settings, read_settings, unknown_variables
@@ -24,12 +27,10 @@ _MEMORY = 2 * 10**9
 """Bytes of address space: a server with the sample book uses 1.7 GB, most of it not in memory."""
 
 
-registered: dict[str, Callable[..., int]] = {}
-"""The commands of the modules that are loaded, by name, such as "keys add"."""
-
-
-def command(name: str = "", *, server: bool = False) -> Callable[[Command], Command]:
-    """Register a function; all its parameters but the settings are options.
+def command(
+    name: str = "", *, group: Typer = root, server: bool = False
+) -> Callable[[Command], Command]:
+    """Add a function to a group of commands; all its parameters but the settings are options.
 
     A `server` logs its events; other commands log only warnings and errors.
     """
@@ -42,7 +43,7 @@ def command(name: str = "", *, server: bool = False) -> Callable[[Command], Comm
 
         run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
         run.__doc__ = function.__doc__
-        registered[name or function.__name__] = run
+        group.command(name or function.__name__)(run)
         return function
 
     return add

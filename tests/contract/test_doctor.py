@@ -12,7 +12,6 @@ import pytest
 
 from app.bootstrap import home_server
 from app.bootstrap.application import application
-from app.bootstrap.download_models import wanted
 from app.settings import Settings
 from tests.cohere_double import CohereDouble
 from tests.command_line import Run
@@ -167,7 +166,11 @@ def test_local_models_search_and_choose_the_paragraphs(
     assert used[:2] == [f"fastembed:{EMBEDDER}, 384 dimensions", f"fastembed:{RERANKER}"]
 
 
-def test_setup_downloads_the_models_that_the_settings_name() -> None:
-    assert wanted(Settings(_env_file=None)) == ["BAAI/bge-small-en-v1.5", RERANKER]
-    settings = Settings(_env_file=None, reranker="fastembed:BAAI/bge-reranker-base")
-    assert wanted(settings) == ["BAAI/bge-reranker-base"]
+def test_the_models_that_the_settings_name_are_downloaded(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+    monkeypatch.setattr("app.bootstrap.doctor.download", lambda name, *_: names.append(name))
+    assert run("doctor", "--download").code == 0
+    run("doctor", "--download", RAG_RERANKER="fastembed:BAAI/bge-reranker-base")
+    assert names == ["BAAI/bge-small-en-v1.5", RERANKER, "BAAI/bge-reranker-base"]
