@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -187,15 +186,9 @@ async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
         return embedder
     if _load_once.cache_info().currsize:
         return _load_once()
-    return await asyncio.to_thread(_local_model)
+    return await asyncio.to_thread(_load_once)
 
 
-def _local_model() -> LocalEmbedder:
-    with _loading:  # the first questions may arrive at the same time
-        return _load_once()
-
-
-_loading = threading.Lock()
 _load_once = cache(LocalEmbedder.load)
 
 

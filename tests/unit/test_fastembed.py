@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.adapters.fastembed.embedder import FastembedEmbedder
-from app.adapters.fastembed.late_chunking import windows
+from app.adapters.fastembed.embedder import FastembedEmbedder, windows
 from app.adapters.fastembed.models import download, load_embedder
 from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import inner_products
