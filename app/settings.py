@@ -146,7 +146,7 @@ class Settings(BaseSettings):
     budget_month: float | None = Field(None, ge=0)
     """The same per calendar month in UTC."""
 
-    question_log_days: int = Field(0, ge=0)
+    question_log_days: int = Field(0, ge=0, le=36_500)
     """Days that readers' questions are kept for the owner, without personal data; 0: they are not
     logged, and readers cannot give feedback."""
 
