@@ -34,7 +34,7 @@ from app.domain.prompts import (
 )
 from app.domain.retrieval.query import Turn
 from app.services.ports import GenerationRequest
-from app.services.provider_calls import ProviderCalls, tokens_about
+from app.services.provider_calls import ProviderCalls
 
 _log = logging.getLogger(__name__)
 
@@ -173,7 +173,7 @@ class ChatModel(ABC):
         stream begins, the call is retried.
         """
         most = MAX_QUESTION_TOKENS if whole else MAX_ANSWER_TOKENS
-        estimate = Units(tokens_about([json.dumps(body, ensure_ascii=False)]), most)
+        estimate = Units(tokens_about(json.dumps(body, ensure_ascii=False)), most)
         async with calls.call(estimate, seconds) as call, AsyncExitStack() as stack:
 
             async def begin() -> httpx.Response:
@@ -199,3 +199,8 @@ class ChatModel(ABC):
         # breaker would treat as a cancelled call.
         for item in rest:
             yield item
+
+
+def tokens_about(text: str) -> int:
+    """Estimate the tokens of a text."""
+    return len(text.encode()) // 4
