@@ -51,7 +51,7 @@ def test_an_id_stays_as_its_author_wrote_it(tmp_path: Path) -> None:
     heading = next(book.blocks())
     assert heading.anchor == "灯"
     assert heading.url.endswith("#%E7%81%AF")
-    assert [*book.blocks()][-1].author_id == "焦点"
+    assert [*book.blocks()][-1].paragraph_id == "焦点"
 
 
 @given(st.text())
