@@ -104,9 +104,9 @@ def test_what_a_page_says_never_runs(source: str, tmp_path: Path) -> None:
     page = Page(rendered(tmp_path, source))
     for element in page.elements:
         assert element.tag not in ("script", "style", "iframe", "base", "form", "button", "svg")
-        assert not [one for one in element.attributes if one.startswith("on") or one == "style"]
+        assert not [one for one in element.attrib if one.startswith("on") or one == "style"]
         for name in ("href", "src"):
-            address = re.sub(r"\s", "", element.attributes.get(name, "")).lower()
+            address = re.sub(r"\s", "", element.get(name, "")).lower()
             assert not address.startswith("javascript:")
 
 
@@ -116,9 +116,9 @@ def test_an_element_carries_the_id_of_its_block(tmp_path: Path) -> None:
     book = read_source(IngestRequest(tmp_path))
     page = Page(rendered_pages(book)[0]["page.md"])
     tagged = {
-        element.attributes["data-paragraph-id"]: (element.tag, element.attributes["id"])
+        element.attrib["data-paragraph-id"]: (element.tag, element.attrib["id"])
         for element in page.elements
-        if "data-paragraph-id" in element.attributes
+        if "data-paragraph-id" in element.attrib
     }
     heading, first, items, tip = (block.paragraph_id for block in book.blocks())
     assert tagged[heading] == ("h1", "owls")
@@ -187,16 +187,16 @@ def test_every_link_and_image_of_the_site_leads_somewhere(sample: Sample) -> Non
     with httpx.Client(base_url=sample.address) as client:
         for path, page in sample.pages.items():
             for link in page.all("a"):
-                target = urlsplit(link.attributes["href"])
+                target = urlsplit(link.attrib["href"])
                 if target.netloc or target.path in ("/", "/v1/openapi.json"):
                     continue
                 goal = sample.pages.get(target.path or path)
                 if goal is None or (target.fragment and unquote(target.fragment) not in goal.ids):
-                    broken.append((path, link.attributes["href"]))
+                    broken.append((path, link.attrib["href"]))
             broken += [
-                (path, image.attributes["src"])
+                (path, image.attrib["src"])
                 for image in page.all("img")
-                if client.get(image.attributes["src"]).status_code != 200
+                if client.get(image.attrib["src"]).status_code != 200
             ]
     assert broken == []
 
@@ -210,24 +210,24 @@ def test_the_only_book_begins_at_the_root_and_its_contents_follow_the_reading_or
         for path in (SAMPLE, f"{SAMPLE}/"):
             assert client.get(path).headers["location"] == first.url
     page = sample.pages[first.url]
-    links = [link.attributes["href"] for link in page.all("a")]
+    links = [link.attrib["href"] for link in page.all("a")]
     positions = [links.index(document.url) for document in sample.book.documents]
     assert positions == sorted(positions)
-    current = [link for link in page.all("a") if "aria-current" in link.attributes]
-    assert [link.attributes["href"] for link in current] == [first.url]
-    after = next(link for link in page.all("a") if link.attributes.get("rel") == "next")
-    assert after.attributes["href"] == second.url
+    current = [link for link in page.all("a") if "aria-current" in link.attrib]
+    assert [link.attrib["href"] for link in current] == [first.url]
+    after = next(link for link in page.all("a") if link.get("rel") == "next")
+    assert after.attrib["href"] == second.url
 
 
 def test_pages_run_no_inline_script_and_load_nothing_from_elsewhere(sample: Sample) -> None:
     for page in sample.pages.values():
-        assert "/widget.js" in [one.attributes["src"] for one in page.all("script")]
+        assert "/widget.js" in [one.attrib["src"] for one in page.all("script")]
         for element in page.elements:
-            assert "style" not in element.attributes
-            assert not any(name.startswith("on") for name in element.attributes)
+            assert "style" not in element.attrib
+            assert not any(name.startswith("on") for name in element.attrib)
             assert element.tag != "style"
             if element.tag in {"script", "img", "link"}:
-                source = element.attributes.get("src") or element.attributes["href"]
+                source = element.get("src") or element.attrib["href"]
                 assert source.startswith(("/", "data:,"))
     headers = httpx.get(sample.address, follow_redirects=True).headers
     assert "script-src 'self';" in headers["content-security-policy"]
@@ -299,7 +299,7 @@ def test_an_unknown_page_says_so_and_the_list_of_books_links_to_the_pages(served
     response = httpx.get(f"{served}/pages/owls/no-such-page.html")
     assert "No such page" in response.text
     assert 'href="/pages/owls/page.html"' in response.text
-    links = [link.attributes["href"] for link in Page(httpx.get(served).text).all("a")]
+    links = [link.attrib["href"] for link in Page(httpx.get(served).text).all("a")]
     assert {"/pages/owls", "https://bats.example"} <= {*links}
 
 

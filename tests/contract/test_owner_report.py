@@ -99,7 +99,7 @@ def test_readers_texts_are_harmless_in_every_form(run: Run) -> None:
     page = Page(html)
     assert not page.all("script")
     assert escape(HOSTILE) in html
-    assert all(link.attributes["href"].startswith(ORIGIN) for link in page.all("a"))
+    assert all(link.attrib["href"].startswith(ORIGIN) for link in page.all("a"))
 
 
 def test_forget_deletes_what_is_chosen(run: Run, settings: Settings) -> None:
