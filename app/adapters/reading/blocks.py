@@ -246,16 +246,13 @@ class _Blocks:
     def _quote(self, element: HtmlElement) -> list[Draft]:
         return [compose(BlockKind.QUOTE, self.of(element))]
 
-    def _nothing(self, _: HtmlElement) -> list[Draft]:
-        return []
-
     # Functions, not bound methods: a cycle would keep each page's tree in memory.
     _READERS: ClassVar[dict[str, Callable[[_Blocks, HtmlElement], list[Draft]]]] = {
         "heading": _heading,
         "code": _code,
         "tab_set": _tabs,
         **dict.fromkeys(_CONTAINERS, _container),
-        "tab_list": _nothing,
+        "tab_list": lambda *_: [],
         "list": _list,
         "table": _table,
         "definitions": _definitions,

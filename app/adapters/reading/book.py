@@ -135,19 +135,16 @@ def book_name(folder: Path) -> str:
 
 
 def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> Book:
-    declared, found = site.language.partition("-")[0], _language_of(documents)
-    language = found if declared in ("", _TEMPLATE_LANGUAGE) else declared
+    declared = site.language.partition("-")[0]
+    language = _language_of(documents) if declared in ("", _TEMPLATE_LANGUAGE) else declared
+    # A page in the language that the site declares is in the book's.
+    spoken = [language if one.language in ("", declared) else one.language for one in documents]
     placed = tuple(
-        replace(one, position=position, language=_spoken(one, language, declared))
+        replace(one, position=position, language=spoken[position])
         for position, one in enumerate(documents)
     )
     title = site.title or placed[0].title
     return Book(book_id, title, site.site, site.base_url, language, _version(placed), placed)
-
-
-def _spoken(page: Document, language: str, declared: str) -> str:
-    """Return the language of a page: one in the site's `declared` language is in the book's."""
-    return language if page.language in ("", declared) else page.language
 
 
 def _language_of(documents: Sequence[Document]) -> str:
