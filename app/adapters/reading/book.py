@@ -9,10 +9,10 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from app.adapters.reading.boilerplate import without_boilerplate
 from app.adapters.reading.documents import OpenedBook, left_out_warning
 from app.adapters.reading.markdown.sites import open_page, open_sources, recognised
 from app.adapters.reading.pages import PageReader
+from app.adapters.reading.shared_text import without_boilerplate
 from app.adapters.reading.site_pages import PAGE_SUFFIXES, open_site_folder
 from app.adapters.reading.source_files import PAGE_SUFFIXES as MARKDOWN
 from app.adapters.reading.source_files import SourceFiles
