@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from lxml.html import HtmlElement, document_fromstring
+from collections import defaultdict
+
+from lxml import html
+from lxml.html import HtmlElement
+
+_TEXT = ".//text()[not(ancestor::*[contains(@class, 'footnote-ref')])] | .//img/@alt"
 
 
 class Page:
-    def __init__(self, html: str) -> None:
-        root = document_fromstring(html or "<p>")
-        self.elements: list[HtmlElement] = [one for one in root.iter() if isinstance(one.tag, str)]
-        self.ids = [one.get("id") for one in self.elements if one.get("id")]
-        marked = [one for one in self.elements if one.get("data-paragraph-id")]
-        self.text = {one.get("data-paragraph-id", ""): _text(one) for one in marked}
+    def __init__(self, page: str) -> None:
+        self.elements = [*html.document_fromstring(page).iter("*")]
+        self.ids = [one.attrib["id"] for one in self.elements if "id" in one.attrib]
+        self.text: dict[str, str] = defaultdict(str)
         """By paragraph id: with the images' descriptions, without the marks of footnotes."""
+        for one in self.elements:
+            if paragraph := one.get("data-paragraph-id"):
+                self.text[paragraph] += "".join(map(str, one.xpath(_TEXT)))
 
     def all(self, tag: str) -> list[HtmlElement]:
-        return [element for element in self.elements if element.tag == tag]
-
-
-def _text(element: HtmlElement) -> str:
-    mark = "ancestor-or-self::*[contains(@class, 'footnote-ref')]"
-    found = element.xpath(f".//text()[not({mark})] | descendant-or-self::img/@alt")
-    return "".join(map(str, found))
+        return [one for one in self.elements if one.tag == tag]

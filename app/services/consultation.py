@@ -67,10 +67,9 @@ class Consultation:
 
     @property
     def selected(self) -> str:
-        """The text that the reader has selected, unless it alone is asked about."""
-        request = self.request
-        known = request.selection if request.scope is not Scope.SELECTION else None
-        return known.text if known else ""
+        """The text that the reader has selected."""
+        selection = self.request.selection
+        return selection.text if selection else ""
 
     @property
     def generation(self) -> GenerationRequest:
@@ -133,9 +132,6 @@ class ConsultBook:
 
     async def located(self, request: AskRequest, scope: BookScope) -> BookScope:
         """Return the scope with the reader's page, narrowed to the part of the book asked about."""
-        if request.scope is Scope.SELECTION and request.selection is None:
-            message = "scope selection needs a selection: send one, or leave out the scope"
-            raise QuestionError(message)
         if request.page_url:
             with stage("page"):
                 page = await self.places.page(request.page_url, scope.books)
@@ -211,10 +207,9 @@ class ConsultBook:
         return replace(read, context=context, prepared=whole(solved) if solved else None)
 
     async def _with_selection(self, read: Consultation, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the hits with the selected paragraph first; only that one in scope "selection"."""
+        """Return the hits with the selected paragraph first."""
         selection = read.request.selection
         if selection is None:
             return hits
         named = await self.places.chunks_of(selection.paragraph_id, read.scope.books)
-        front = selected_paragraph(selection, named, hits)
-        return front if read.request.scope is Scope.SELECTION else [*front, *hits]
+        return [*selected_paragraph(selection, named, hits), *hits]

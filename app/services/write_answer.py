@@ -165,8 +165,7 @@ async def _scored(read: Consultation, scorer: ParagraphScorer) -> dict[int, floa
 
 def verifier_of(read: Consultation, split_sentences: SplitSentences) -> Verifier:
     analysis, language = read.analysis, read.analysis.language
-    selection = read.request.selection
-    selected = words(selection.text) if selection else ()
+    selected = words(read.selected)
     return Verifier(
         by_paragraph(read.context),
         analysis.terms,

@@ -46,7 +46,7 @@ def test_each_book_leads_to_its_site_if_it_has_one_and_the_box_asks_them_all(
 
 def test_titles_are_text(tmp_path: Path) -> None:
     _, page = page_of(tmp_path, {"owls": "`<script>alert(1)</script><img src=x>`"})
-    assert [script.get("src") for script in page.all("script")] == ["/widget.js"]
+    assert [script.attrib.get("src") for script in page.all("script")] == ["/widget.js"]
     assert not page.all("img")
 
 

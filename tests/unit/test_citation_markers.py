@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
 from app.domain.generated_text.citation_markers import without_markers
-from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, Unit
+from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, TextUnit
 
 Result = tuple[str, list[tuple[int, int, tuple[int, ...]]]]
 
 
-def units(pieces: Sequence[str]) -> list[Unit]:
+def units(pieces: Sequence[str]) -> list[TextUnit]:
     splitter = Splitter(split_sentences, "en")
     return [unit for piece in pieces for unit in splitter.feed(piece)] + splitter.close()
 

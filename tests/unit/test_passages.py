@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -153,20 +151,6 @@ def test_passages_are_few_short_and_marked_where_the_answer_is(
     words = [len(one.text.split()) for one in found.passages]
     assert sum(words) <= MAX_ANSWER_WORDS + 2 * len(listed) or len(found.passages) == 1
     assert found.text == "\n\n".join(one.text for one in found.passages)
-
-
-def linked(kind: BlockKind) -> Passage:
-    """Its source has the targets of its links as well: three times its text."""
-    text = "- How owls hunt mice\n- Where owls hunt mice"
-    one = passage(text, "p-links", kind)
-    return replace(one, end=one.start + 3 * len(text))
-
-
-def test_a_list_of_links_is_never_shown() -> None:
-    told = passage("Owls hunt.", "p-told")
-    (shown,) = extracted("How do owls hunt mice?", told, linked(BlockKind.LIST)).passages
-    assert shown.text == told.text
-    assert extracted("How do owls hunt mice?", linked(BlockKind.PARAGRAPH)).passages
 
 
 def test_a_paragraph_that_ends_with_a_question_is_shown_with_the_next_one_or_not_at_all() -> None:

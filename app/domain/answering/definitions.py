@@ -18,7 +18,6 @@ _DEFINES = re.compile(
     re.IGNORECASE,
 )
 """What follows a term that is defined, and not a label as in "Usage: Call it ..."."""
-_LONGEST_SUBJECT = 80  # characters
 _CALLED = re.compile(
     r"\b(?:called|named|termed|dubbed|known as|referred to as|by the name of|llama[dns]*|genannt"
     r"|heißt|appelée?s?)\s+(?:(?:an?|the|un[ae]?|eine?)\s+)?"
@@ -61,7 +60,7 @@ def subject_match(asked: frozenset[int], sentence: str, terms: Terms) -> float:
     1 if it has exactly the asked terms, 1 / (1 + n) with n further terms, else 0.
     """
     found = _DEFINES.search(sentence)
-    if not found or found.start() > _LONGEST_SUBJECT or _POINTS_AT.match(sentence):
+    if not found or _POINTS_AT.match(sentence):
         return 0.0
     # "TCP (a protocol) is ..." is about TCP.
     readings = [terms(form) for form in term_forms(sentence[: found.start()])]

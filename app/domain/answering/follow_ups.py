@@ -141,16 +141,16 @@ def _of_heading(heading: str, chunk: Chunk, terms: Terms, language: str) -> str:
     to_do = _TO_DO.fullmatch(heading) if english and not _SEVERAL.search(heading) else None
     if to_do:
         verb = _BY_GERUND.get((to_do["gerund"] or "").lower()) or to_do["how"] or to_do["verb"]
-        asked = f"How do I {verb.lower()} {sentence_case(to_do['rest'], text)}?"
+        asked = f"How do I {verb.lower()} {_sentence_case(to_do['rest'], text)}?"
         return re.sub(r"\byour\b", "my", asked)
-    subject = sentence_case(heading, text) if english else heading
+    subject = _sentence_case(heading, text) if english else heading
     short = len(heading.split()) <= _LONGEST_HEADING
     if short and any(_defines(one, heading, terms) for one in below):
         return in_language(TERM_QUESTION, language).format(_LEADING_ARTICLE.sub("", subject))
     return ""
 
 
-def sentence_case(heading: str, text: str) -> str:
+def _sentence_case(heading: str, text: str) -> str:
     """Write a heading as it stands in a sentence.
 
     In a Title Case Heading each word loses its capital that `text` does not have only with one; in
