@@ -316,12 +316,8 @@ class SpyRetriever(Retrieve):
         return await super().find(asked)
 
 
-async def local_embedder() -> Embedder:
-    return FakeEmbedder()
-
-
 def similarity_encoder() -> SimilarityEncoder:
-    return SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products)
+    return SimilarityEncoder(FakeEmbedder(), FUNCTION_WORDS, inner_products)
 
 
 def retrieving(

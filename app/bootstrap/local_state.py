@@ -52,7 +52,7 @@ async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
         yield ReportQuestions(
             store=question_store(settings),
             index=index,
-            similarity=SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products),
+            similarity=SimilarityEncoder(await local_embedder(), FUNCTION_WORDS, inner_products),
         )
 
 
