@@ -30,7 +30,7 @@ from app.domain.document import Book, Site
 from app.domain.errors import InputError
 from app.domain.identity import keep_ids
 from app.domain.ledger import from_lines
-from app.domain.page_text import BuiltPage
+from app.services.check_links import BuiltPage
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
 from app.services.safe_paths import read_text

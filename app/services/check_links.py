@@ -4,9 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from urllib.parse import urldefrag
+from urllib.parse import unquote, urldefrag, urlsplit
 
-from app.domain.page_text import BuiltPage
+from app.domain.links import TEXT_DIRECTIVE, PageText
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPage:
+    """A page that a site generator built: the ids of its elements, and its text as it is shown."""
+
+    ids: frozenset[str]
+    text: PageText
+
+    def fault(self, url: str) -> str:
+        """Return the fault of a link to this page; "" if its anchor and quote are found."""
+        anchor, _, directive = urlsplit(url).fragment.partition(TEXT_DIRECTIVE)
+        if anchor and unquote(anchor) not in self.ids:
+            return f"no element has the id {unquote(anchor)!r}"
+        if not directive:
+            return ""
+        quote, _, suffix = directive.partition(",-")
+        found = self.text.count(unquote(quote), unquote(suffix))
+        if found == 1:
+            return ""
+        shown = " ".join(part for part in (unquote(quote), unquote(suffix)) if part)
+        return f"the quote is not unique: {shown!r}" if found else f"no quote {shown!r}"
 
 
 @dataclass(frozen=True, slots=True)
