@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from app.bootstrap import home_server
-from tests.command_line import LAMPS, Run, runner
+from tests.command_line import LAMPS, Run, runner, write_files
 from tests.index_points import quick_folder
 
 # A property holds or not, however busy the machine is, and one commit has one verdict: new examples
@@ -89,8 +89,4 @@ def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
 @pytest.fixture
 def tiny(home: Path) -> Path:
     """Return the folder of a book of two pages."""
-    folder = home / "tiny"
-    folder.mkdir()
-    for name, text in LAMPS.items():
-        (folder / name).write_text(text, "utf-8")
-    return folder
+    return write_files(home / "tiny", LAMPS)

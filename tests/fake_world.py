@@ -12,8 +12,8 @@ from math import sqrt
 from typing import TypeAlias
 
 from app.adapters.index_terms import IndexTerms
+from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
-from app.adapters.vectors import inner_products
 from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extractive import ExtractiveAnswer, extract
@@ -316,12 +316,8 @@ class SpyRetriever(Retrieve):
         return await super().find(asked)
 
 
-async def local_embedder() -> Embedder:
-    return FakeEmbedder()
-
-
 def similarity_encoder() -> SimilarityEncoder:
-    return SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products)
+    return SimilarityEncoder(FakeEmbedder(), FUNCTION_WORDS, inner_products)
 
 
 def retrieving(

@@ -18,7 +18,8 @@ from app.domain.document import Book, Span
 from app.domain.scripts import script_scale
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
-from app.services.ports import Embedder, embed_documents
+from app.services.ports import Embedder
+from app.services.similarity import embed_documents
 
 EmbedTexts: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 

@@ -9,8 +9,7 @@ from typer import Argument, Option
 
 from app.cli.eval_report import measurement_json, report_lines
 from app.cli.options import Json, OneBook
-from app.cli.output import print_json, remark, remark_each
-from app.cli.progress import phases
+from app.cli.output import phases, print_json, remark, remark_each
 from app.cli.question_file import read_questions
 from app.cli.running import command, open_application
 from app.domain.errors import InputError

@@ -13,8 +13,6 @@ from typing import Any
 from app.domain.errors import InputError
 from app.domain.reading_budget import require_small_numbers
 
-_MAX_ORDER = 2**31
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -113,9 +111,8 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
 def _entry(heading_path: Iterable[str], **row: Any) -> Entry:  # noqa: ANN401 - checked here
     """Make the entry of a line. TypeError if a field has another type."""
     entry = Entry(heading_path=tuple(heading_path), **row)
-    is_position = type(entry.order) is int and 0 <= entry.order <= _MAX_ORDER
-    if not is_position or type(entry.live) is not bool:
-        message = f"order is no number from 0 to {_MAX_ORDER}, or live neither true nor false"
+    if type(entry.order) is not int or type(entry.live) is not bool:
+        message = "order is no number, or live neither true nor false"
         raise TypeError(message)
     texts = row.keys() - {"order", "live"}
     _checked(*entry.heading_path, *(row[name] for name in texts))

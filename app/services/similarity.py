@@ -9,7 +9,7 @@ ICLR 2018).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import hypot
 from operator import mul
@@ -18,7 +18,7 @@ from cachetools import LRUCache
 
 from app.domain.languages import without_words
 from app.domain.retrieval.query import Vector
-from app.services.ports import Embedder, embed_documents
+from app.services.ports import Embedder
 
 MODEL_LANGUAGE = "en"
 """The language that the model was trained on, as an ISO 639-1 code."""
@@ -40,9 +40,8 @@ _CACHED_TEXTS = 16_000
 class SimilarityEncoder:
     """Encodes questions and texts as vectors whose inner product is their similarity, -1 to 1."""
 
-    embedder: Callable[[], Awaitable[Embedder]]
-    """Loads the local model at the first question. It is used even if another model searches, since
-    cosines of two models are not comparable."""
+    embedder: Embedder
+    """The local model, even if another one searches: cosines of two models are not comparable."""
     common_words: Mapping[str, Collection[str]]
     """Function words by language, in lower case."""
     inner_products: Callable[[Vector, Sequence[Vector]], list[float]]
@@ -55,16 +54,15 @@ class SimilarityEncoder:
     """Language -> unit vector of the common direction of its texts."""
 
     async def question(self, text: str, language: str) -> Vector:
-        embedder = await self.embedder()
         common = self._common(language)
         if not common:
-            vector = await embedder.embed_query(text)
+            vector = await self.embedder.embed_query(text)
             return (
                 vector
                 if language in (MODEL_LANGUAGE, *BY_CHARACTERS)
                 else _scaled(vector, UNKNOWN_LANGUAGE_LENGTH)
             )
-        vector = await embedder.embed_query(without_words(text, common))
+        vector = await self.embedder.embed_query(without_words(text, common))
         return _without(await self._direction(language), vector, length=OTHER_LANGUAGE_LENGTH)
 
     async def texts(self, texts: Sequence[str], language: str) -> list[Vector]:
@@ -88,12 +86,11 @@ class SimilarityEncoder:
         return dict(zip(texts, self.inner_products(asked, vectors), strict=True))
 
     async def _embed(self, texts: Sequence[str], language: str) -> list[Vector]:
-        embedder = await self.embedder()
         common = self._common(language)
         if not common:
-            return await embed_documents(embedder, texts)
+            return await embed_documents(self.embedder, texts)
         bare = [without_words(text, common) for text in texts]
-        vectors = await embed_documents(embedder, bare)
+        vectors = await embed_documents(self.embedder, bare)
         direction = await self._direction(language)
         return [_without(direction, vector) for vector in vectors]
 
@@ -102,10 +99,14 @@ class SimilarityEncoder:
 
     async def _direction(self, language: str) -> Vector:
         if language not in self._shared:
-            embedder = await self.embedder()
             said = " ".join(sorted(self.common_words[language]))
-            (self._shared[language],) = await embed_documents(embedder, [said])
+            (self._shared[language],) = await embed_documents(self.embedder, [said])
         return self._shared[language]
+
+
+async def embed_documents(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
+    """Return one vector for each text, in order."""
+    return [vector async for batch in embedder.embed_batches(texts) for vector in batch]
 
 
 def _without(direction: Vector, vector: Vector, length: float = 1.0) -> Vector:

@@ -36,7 +36,8 @@ from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.measurement import Measured, summary
 from app.domain.evaluation.retrieval_metrics import STANDARD_DEPTH, Retrieved
 from app.services.evaluate import EvaluationRequest
-from app.services.ports import Embedder, embed_documents
+from app.services.ports import Embedder
+from app.services.similarity import embed_documents
 
 Floats: TypeAlias = NDArray[np.float64]
 Measures: TypeAlias = Mapping[str, float]

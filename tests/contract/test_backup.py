@@ -203,7 +203,7 @@ def test_books_of_the_index_are_replaced_only_when_that_is_said(home: Path, run:
     run("ingest", book)
     refused = run("restore", file)
     assert (refused.code, refused.out) == (2, "")
-    assert "lamps; add --yes to replace them" in refused.err
+    assert "Replace lamps" in refused.err
     done = run("restore", file, "--yes")
     assert done.out == "lamps: 4 chunks, generation 3\n"
     assert "embeddings.sqlite: kept; to restore the backup's copy" in done.err

@@ -17,7 +17,7 @@ from app.bootstrap.books import SAMPLE_BOOK_ID, read_source, sample_request
 from app.domain.book_id import BookId
 from app.domain.document import Block, BlockKind, Book
 from app.services.ingest import IngestRequest
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 from tests.html_page import Page
 from tests.markdown_pages import identified
 from tests.serving import ingest, offline_settings, serving
@@ -26,17 +26,9 @@ SAMPLE = f"/pages/{SAMPLE_BOOK_ID}"
 PIXEL = b"\x89PNG\r\n\x1a\n"
 
 
-def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return folder
-
-
 def rendered(folder: Path, source: str) -> str:
     """Return the article of `a/page.md`, beside another page of the book."""
-    write(folder, {"a/page.md": source, "a/other.md": "# Other\n\n## Part\n\nText.\n"})
+    write_files(folder, {"a/page.md": source, "a/other.md": "# Other\n\n## Part\n\nText.\n"})
     book = read_source(IngestRequest(folder, book=BookId("owls")))
     return rendered_pages(book)[0]["a/page.md"]
 
@@ -245,11 +237,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     shown = ("ok.png", "../secret.png", "../../../../etc/passwd", "link.png", "large.gif", "a.txt")
     page = "# Owls\n\nOwls hunt.\n\n" + "\n\n".join(f"![x]({name}) here" for name in shown)
     images = {"ok.png": PIXEL, "unnamed.png": PIXEL, "large.gif": b"x" * 10_000_001}
-    write(folder, {"page.md": page, "a.txt": "text", **images})
+    write_files(folder, {"page.md": page, "a.txt": "text", **images})
     (folder / "link.png").symlink_to(outside)
     settings = offline_settings(tmp_path_factory.mktemp("home"))
     ingest(settings, IngestRequest(folder, book=BookId("owls")))
-    bats = write(tmp_path_factory.mktemp("bats"), {"page.md": "# Bats\n\nBats sleep.\n"})
+    bats = write_files(tmp_path_factory.mktemp("bats"), {"page.md": "# Bats\n\nBats sleep.\n"})
     ingest(settings, IngestRequest(bats, book=BookId("bats"), base_url="https://bats.example"))
     with serving(settings) as address:
         yield address
@@ -288,18 +280,18 @@ def test_an_unknown_page_says_so_and_the_list_of_books_links_to_the_pages(served
 
 
 def test_pages_go_with_their_book_and_change_with_it(run: Run, home: Path) -> None:
-    folder = write(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"})
+    folder = write_files(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"})
     stored = home / "state/pages/owls.zip"
     run("ingest", folder, "--dry-run")
     assert not stored.exists()
     run("ingest", folder)
     before = stored.read_bytes()
-    write(folder, {"page.md": "# Owls\n\nOwls sleep.\n"})
+    write_files(folder, {"page.md": "# Owls\n\nOwls sleep.\n"})
     run("ingest", folder)
     assert stored.read_bytes() != before
-    write(folder, {"page.md": "# Owls\n\n![x](x.png) here.\n", "x.png": PIXEL})
+    write_files(folder, {"page.md": "# Owls\n\n![x](x.png) here.\n", "x.png": PIXEL})
     run("ingest", folder)
-    write(folder, {"x.png": PIXEL * 2})
+    write_files(folder, {"x.png": PIXEL * 2})
     run("ingest", folder)
     assert ZipFile(stored).read("x.png") == PIXEL * 2
     run("ingest", folder, "--base-url", "https://owls.example")
@@ -311,7 +303,7 @@ def test_pages_go_with_their_book_and_change_with_it(run: Run, home: Path) -> No
 
 
 def test_pages_stay_public_with_keys_but_have_no_widget(run: Run, home: Path) -> None:
-    run("ingest", write(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
+    run("ingest", write_files(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
     run("keys", "add", "--origin", "https://owls.example")
     with serving(offline_settings(home / "state")) as address:
         page = httpx.get(f"{address}/pages/owls/page.html").raise_for_status()
@@ -320,7 +312,7 @@ def test_pages_stay_public_with_keys_but_have_no_widget(run: Run, home: Path) ->
 
 
 def test_a_damaged_file_of_pages_is_an_error(run: Run, home: Path) -> None:
-    run("ingest", write(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
+    run("ingest", write_files(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
     (home / "state/pages/owls.zip").write_bytes(b"no archive")
     with serving(offline_settings(home / "state")) as address:
         response = httpx.get(f"{address}/pages/owls/page.html")

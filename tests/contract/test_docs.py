@@ -116,7 +116,7 @@ def test_every_error_code_stands_in_the_table_with_its_exit_code_and_status(
     row = re.search(rf"^\| {error.code} \|.*\| (\S+) \| (\S+) \|$", ERRORS, re.M)
     assert row, f"{error.code} is missing"
     assert row[1] == str(error.exit_code)
-    assert row[2] == str(status_of(error.__new__(error)).status)
+    assert row[2] == str(status_of(error.__new__(error)))
 
 
 @in_every_document

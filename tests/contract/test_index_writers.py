@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any, cast
+from unittest.mock import AsyncMock
 
 import pytest
 from qdrant_client import AsyncQdrantClient, models
@@ -127,6 +128,22 @@ async def test_another_process_sees_a_switch_half_a_second_later(client: AsyncQd
     now = 21.0
     with pytest.raises(BookNotFound):
         await seen()
+
+
+async def test_a_switch_is_not_missed_when_the_look_at_it_is_cancelled(
+    client: AsyncQdrantClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    reader = ServerIndex(client, "textbook", "http://localhost", clock=lambda: now)
+    await publish(index_of(client), "book", points("book", [1]))
+    assert await found(reader) == ids(1)
+    await publish(index_of(client), "book", points("book", [2]))
+    now = 1.0
+    monkeypatch.setattr(client, "facet", AsyncMock(side_effect=asyncio.CancelledError))
+    with pytest.raises(asyncio.CancelledError):
+        await found(reader)
+    monkeypatch.undo()
+    assert await found(reader) == ids(2)
 
 
 async def test_a_reader_whose_generation_was_deleted_looks_again(client: AsyncQdrantClient) -> None:

@@ -103,14 +103,6 @@ def test_fixed_windows_may_prefer_sentence_ends() -> None:
     assert all(each.text_content.endswith(".") for each in chunks)
 
 
-def test_recursive_finds_the_place_of_repeated_text() -> None:
-    document = place([prose("same line\n" * 999 + "end")])
-    chunks = chunk(document, StrategyName.RECURSIVE)
-    starts = [each.passages[0].offset for each in chunks]
-    assert starts == sorted(set(starts))
-    assert chunks[-1].text_content.endswith("end")
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.text(st.sampled_from("ab \n.`#"), max_size=400), st.integers(0, 9))
 def test_recursive_chunks_are_those_of_langchain(text: str, overlap: int) -> None:

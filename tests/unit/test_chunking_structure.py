@@ -118,7 +118,7 @@ def test_long_code_is_split_at_blank_lines_before_top_level_statements() -> None
 
 
 def test_a_single_endless_line_is_cut_within_the_bound_and_nothing_is_lost() -> None:
-    for raw in ("x" * 9_000, "ab " * 3_000, "😀" * 2_000, "語" * 3_000):
+    for raw in ("x" * 9_000, "ab " * 3_000, "😀" * 2_000, "語" * 3_000, "龘" * 600):
         document = place([Made(BlockKind.CODE, raw)])
         chunks = chunk(document)
         assert all(each.token_count <= LONGEST for each in chunks)

@@ -7,7 +7,7 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.providers.rate_limiter import RateLimiter
+from app.adapters.providers.cohere_embedder import RateLimiter
 from app.domain.cost import Tariff
 from tests.cohere_world import InstantClock
 

@@ -7,9 +7,8 @@ from operator import mul
 
 import pytest
 
-from app.services.ports import embed_documents
-from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH
-from tests.fake_world import local_embedder, similarity_encoder
+from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH, embed_documents
+from tests.fake_world import FakeEmbedder, similarity_encoder
 
 QUESTION = "¿Qué es la fotosíntesis y cómo la hacen las plantas?"
 TOLD = "Con la fotosíntesis las plantas hacen azúcar de la luz que les llega."
@@ -35,9 +34,8 @@ def test_what_is_in_one_language_is_not_alike_for_that() -> None:
 
 
 async def test_nothing_is_taken_from_texts_in_the_models_own_language() -> None:
-
     vectors = similarity_encoder()
-    embedder = await local_embedder()
+    embedder = FakeEmbedder()
     asked = await embedder.embed_query("What is it?")
     assert await vectors.question("What is it?", "en") == asked
     assert await vectors.texts(["That."], "en") == await embed_documents(embedder, ["That."])

@@ -26,8 +26,6 @@ from app.adapters.providers.http import (
     usage_of,
 )
 from app.adapters.providers.prompt_speed import PromptSpeed
-from app.domain.characters import well_formed
-from app.domain.errors import ProviderError
 from app.domain.generated_text.events import GeneratorEvent
 from app.domain.generated_text.model_text import ModelText
 from app.domain.prompts import ChatMessage, numbered_messages
@@ -135,10 +133,7 @@ class _Reader(StreamReader):
 
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         if error := event.get("error"):
-            said = text_of(error, "message") or text_of(error)
-            logger.warning("openai.generation_failed", extra={"error": well_formed(said[:300])})
-            message = "the model server could not answer: the generation failed"
-            raise ProviderError(message)
+            raise self.failed(text_of(error, "message") or text_of(error))
         if usage := event.get("usage"):
             self._count(usage)
         choice = field_of(event, "choices", 0)

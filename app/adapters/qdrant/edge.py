@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -50,7 +49,7 @@ class EdgeIndex:
     def begin(self, book: BookId, dimension: int) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         one = self._book(book)
-        return EdgeWriter(one.folder, dimension, partial(self._look_again, one))
+        return EdgeWriter(one.folder, dimension, one.look_again)
 
     @in_thread
     def search(
@@ -131,7 +130,7 @@ class EdgeIndex:
             with one.folder.lock():
                 one.folder.require_published()
                 yield one.folder
-        self._look_again(one)
+        one.look_again()
 
     @in_thread
     def snapshot(self, book: BookId) -> Snapshot:
@@ -144,10 +143,10 @@ class EdgeIndex:
         list(self._each((), lambda one: one.manifest))
 
     def _book(self, book: BookId) -> OpenBook:
+        if found := self._open.get(book):
+            return found
         folder = BookFolder(self._root / BookId(book))
-        return self._open.get(book) or self._open.setdefault(
-            folder.book, OpenBook(folder, self._clock)
-        )
+        return self._open.setdefault(folder.book, OpenBook(folder, self._clock, self._relist))
 
     def _books(self) -> list[OpenBook]:
         """All books, of which some may not be published."""
@@ -155,8 +154,7 @@ class EdgeIndex:
             names = os.listdir(self._root) if self._root.is_dir() else []  # noqa: PTH208
         return [self._book(BookId(name)) for name in sorted(filter(is_book_id, names))]
 
-    def _look_again(self, one: OpenBook) -> None:
-        one.look_again()
+    def _relist(self) -> None:
         self._listed_at = -math.inf
 
     @in_thread
@@ -203,7 +201,7 @@ class EdgeIndex:
             with generation.errors():
                 return ask(generation)
         except StorageError:
-            self._look_again(one)
+            one.look_again()
             raise
 
     def _pooled(self, books: Sequence[BookId], terms: Sequence[int]) -> Frequencies | None:

@@ -33,12 +33,18 @@ class OpenBook:
     that was open answers, or the previous one; if neither can be opened, none.
     """
 
-    def __init__(self, folder: BookFolder, clock: Callable[[], float]) -> None:
-        """Nothing is opened yet; `clock` gives seconds."""
+    def __init__(
+        self, folder: BookFolder, clock: Callable[[], float], on_change: Callable[[], None]
+    ) -> None:
+        """Nothing is opened yet; `clock` gives seconds.
+
+        `on_change` is called when another generation answers, or may.
+        """
         self.folder = folder
         self.damage: Damage | None = None
         """Damage of the current generation."""
         self._clock = clock
+        self._on_change = on_change
         self._generation: Generation | None = None
         """The generation that answers; None if none can be opened."""
         self._stamp: Stamp = None
@@ -83,21 +89,32 @@ class OpenBook:
     def look_again(self) -> None:
         """Make the next `get` open the book again, after a switch or a failure of the engine."""
         self._look_at = self._retry_at = -math.inf
+        self._on_change()
 
     def _is_fresh(self) -> bool:
         """Whether the book needs no look now; one that cannot answer is looked at each time."""
         return self._generation is not None and self._clock() < self._look_at
 
     def _look(self) -> None:
-        """Open the current generation if it has changed; set it aside if it cannot be read."""
         with storage_errors(self.folder.path):
             stamp = self.folder.stamp()
-        now, open_now = self._clock(), self._generation
-        is_cut = bool(open_now and open_now.stored.wrong_sizes())
-        is_known = open_now is not None or self.damage is not None
-        if is_known and stamp == self._stamp and now < self._retry_at and not is_cut:
-            self._look_at = now + RECHECK_SECONDS
-            return
+        if not self._is_unchanged(stamp):
+            try:
+                self._open()
+            finally:
+                self._on_change()
+            self._stamp = stamp
+        self._look_at = self._clock() + RECHECK_SECONDS
+
+    def _is_unchanged(self, stamp: Stamp) -> bool:
+        """Whether what answers, or the damage, is still that of `current` and its files."""
+        open_now = self._generation
+        if stamp != self._stamp or self._clock() >= self._retry_at:
+            return False
+        return not open_now.stored.wrong_sizes() if open_now else self.damage is not None
+
+    def _open(self) -> None:
+        """Open the current generation; if it cannot be read, set it aside."""
         try:
             with storage_errors(self.folder.path):
                 load = lambda: Generation.load(self.folder, self.folder.kept()[0])  # noqa: E731
@@ -107,9 +124,9 @@ class OpenBook:
             self._generation = self.damage = None
             raise
         except StorageError as error:
-            usable = open_now and not open_now.is_cut()
-            self._set_aside(open_now if usable else Generation.previous(self.folder), str(error))
-        self._stamp, self._look_at = stamp, self._clock() + RECHECK_SECONDS
+            usable = self._generation and not self._generation.is_cut()
+            other = self._generation if usable else Generation.previous(self.folder)
+            self._set_aside(other, str(error))
 
     def _set_aside(self, answers: Generation | None, reason: str) -> None:
         """Answer from another generation, or not at all, and try again later."""

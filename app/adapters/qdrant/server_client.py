@@ -5,7 +5,7 @@ A failed call is repeated, on another node if there is one.
 Every call of this package is idempotent. Reads change nothing. Point ids follow from generation
 and chunk, and deletions name what they delete. A book's record is replaced only if it still has its
 last revision, which is random: if the first attempt was applied but its answer was lost, the
-repetition does nothing. `Records.replace` reads the record back in either case.
+repetition does nothing. `Records.put` reads the record back in either case.
 """
 
 from __future__ import annotations
@@ -71,10 +71,7 @@ def addresses(url: str) -> list[str]:
     found = [
         part if "//" in part else f"http://{part}" for part in re.split(r"[,\s]+", url) if part
     ]
-    if not found:
-        message = "QDRANT_URL: no address; write http://HOST:6333"
-        raise ConfigError(message)
-    for address in found:
+    for address in found or [""]:
         if not is_web_address(address.partition("?")[0]):
             message = (
                 f"QDRANT_URL: {without_password(address)!r} is not an http or https address: write "

@@ -244,7 +244,10 @@ class _Blocks:
         return [figure]
 
     def _quote(self, element: HtmlElement) -> list[Draft]:
-        return [compose(BlockKind.QUOTE, self.of(element))]
+        drafts = self.of(element)
+        # Sphinx and Texinfo indent lists and code so.
+        speaks = any(one.kind is BlockKind.PARAGRAPH for one in drafts)
+        return [compose(BlockKind.QUOTE, drafts)] if speaks else drafts
 
     def _nothing(self, _: HtmlElement) -> list[Draft]:
         return []

@@ -187,5 +187,7 @@ def _load(body: str, file: str, *, toml: bool) -> object:
     """Load front matter; lines of invalid YAML are read as lenient generators do."""
     try:
         return tomllib.loads(body) if toml else load_yaml(body, file, 2) if body.strip() else {}
+    except FileRefused:
+        raise
     except (tomllib.TOMLDecodeError, *UNREADABLE):
         return {key: value.strip().strip("'\"") for key, value in _KEY.findall(body)} or None

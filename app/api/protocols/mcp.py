@@ -84,7 +84,7 @@ def _message(error: ToolError) -> str:
     failure, request_id = error_event(cause), current().request_id
     if not request_id and isinstance(cause, RagError):
         return f"{cause} ({failure.code})"
-    failed = request_id and status_of(cause).status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    failed = request_id and status_of(cause) >= HTTPStatus.INTERNAL_SERVER_ERROR
     quoted = f" (request {request_id})" if failed else ""
     return f"{failure.message}{quoted} ({failure.code})"
 
