@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from app.domain.answering.relevance import ScoredParagraph, ScoredUnit
+from app.domain.answering.relevance import Candidate, ScoredUnit
 from app.domain.answering.units import WHOLE, Unit, announces, whole_unit
 from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import table_rows
@@ -27,7 +27,7 @@ _INTRODUCED = frozenset({BlockKind.LIST, *WHOLE})
 
 
 def choose(
-    paragraphs: Sequence[ScoredParagraph], best_first: Iterable[int], read: str
+    paragraphs: Sequence[Candidate], best_first: Iterable[int], read: str
 ) -> list[list[int]]:
     """Return the positions of the paragraphs of each passage, best passage first.
 
@@ -54,9 +54,9 @@ def choose(
     return sorted(runs, key=lambda run: min(map(taken.index, run)))[:MAX_PASSAGES]
 
 
-def shown_part(paragraph: ScoredParagraph) -> Unit:
+def shown_part(paragraph: Candidate) -> Unit:
     """Return the paragraph as one unit; of a long one the run of units around the best one."""
-    source, scored = paragraph.source, paragraph.units
+    source, scored = paragraph.source, paragraph.scored
     whole, text = whole_unit(source), source.passage.text
     if whole.size <= MAX_BLOCK_WORDS or whole.kind in _UNDIVIDED or not scored:
         return whole
@@ -85,7 +85,7 @@ def _best_run(text: str, scored: Sequence[ScoredUnit], most: int) -> Span:
         _, first, last = max(wider)
 
 
-def _with_neighbours(paragraphs: Sequence[ScoredParagraph], at: int) -> range:
+def _with_neighbours(paragraphs: Sequence[Candidate], at: int) -> range:
     """Return the paragraph with its lead-in and the block it announces.
 
     Empty if that block is missing: the lead-in alone would be incomplete.
@@ -100,7 +100,7 @@ def _with_neighbours(paragraphs: Sequence[ScoredParagraph], at: int) -> range:
     return range(first, last + 1)
 
 
-def _follows(paragraphs: Sequence[ScoredParagraph], at: int) -> bool:
+def _follows(paragraphs: Sequence[Candidate], at: int) -> bool:
     """Whether a passage may hold the paragraph and the one before it.
 
     They follow each other in one section, may be shown, and are no glossary entries.
@@ -112,5 +112,5 @@ def _follows(paragraphs: Sequence[ScoredParagraph], at: int) -> bool:
     return not entry and all(one.units for one in both)
 
 
-def _is_block(paragraph: ScoredParagraph) -> bool:
+def _is_block(paragraph: Candidate) -> bool:
     return paragraph.source.passage.kind in _INTRODUCED
