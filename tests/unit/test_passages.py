@@ -85,6 +85,14 @@ def test_a_paragraph_is_not_shown_without_what_it_announces() -> None:
     assert [one.text for one in found.passages] == [told.text]
 
 
+def test_a_title_above_a_table_is_shown_with_it() -> None:
+    title = passage("Weights of owls (in grams)", "p-title")
+    table = passage("Owl | Grams\nbarn | 300", "p-table", BlockKind.TABLE)
+    for question in ("weights of owls", "grams of the barn owl"):
+        (shown,) = extracted(question, title, table).passages
+        assert shown.paragraph_ids == ("p-title", "p-table")
+
+
 def test_the_limit_of_words_holds_in_a_script_without_blanks() -> None:
     def told(owl: int) -> str:
         hours = range(10)

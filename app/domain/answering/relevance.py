@@ -70,6 +70,8 @@ WEIGHTS = Features(
 
 _LISTING = 0.5
 """Factor on the terms of a listing if the question does not ask for code."""
+_LEAST_CELL = 0.2
+"""Least share of the question's weight in the first cell of a row that it asks for."""
 _LEAD_IN_CHARS = 200
 """Characters of a lead-in that are compared together with a unit."""
 _GAP = 80
@@ -199,7 +201,7 @@ class Relevance:
         if unit.kind is not BlockKind.TABLE:
             return 0.0
         cell = self.question.terms(unit.text.partition(" | ")[0])
-        return float(bool(cell) and cell <= self.question.weights.keys())
+        return float(cell <= self.question.weights.keys() and self._weight(cell) > _LEAST_CELL)
 
     def _definition(self, unit: Unit) -> float:
         """Return how well the unit defines the term that is asked for, 0 to 1; 0 for no term."""
