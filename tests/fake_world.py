@@ -17,7 +17,8 @@ from app.adapters.vectors import inner_products
 from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extractive import ExtractiveAnswer, extract
-from app.domain.answering.question_analysis import QuestionAnalysis, analyse
+from app.domain.answering.forms import asked_kinds
+from app.domain.answering.question_analysis import QuestionFeatures, name_asked, term_weights
 from app.domain.answering.relevance import Relevance
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -40,6 +41,7 @@ from app.domain.retrieval.query import (
     SparseVector,
     Vector,
 )
+from app.domain.search_text import search_text
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
@@ -336,8 +338,10 @@ def retrieving(
     terms = terms or FakeTerms()
     lexical = LexicalEncoder(terms.of_document, terms.of_query)
     similarity = similarity_encoder()
+    bounds = TermUpperBounds(index)
+    vocabulary = BookVocabulary(index, lexical, bounds, count_words)
     return SpyRetriever(
-        AnalyseQuestion(embedder or FakeEmbedder(), lexical, TermUpperBounds(index), similarity),
+        AnalyseQuestion(embedder or FakeEmbedder(), lexical, bounds, similarity, vocabulary),
         index,
         reranker,
         count_words,
@@ -367,17 +371,15 @@ class World:
         answer_threshold: float = 0.0,
     ) -> AnswerQuestion:
         """The use case as bootstrap makes it."""
-        lexical, bounds = self.retriever.analysis.lexical, self.retriever.analysis.bounds
         vectors = similarity_encoder()
-        reranker = FeatureReranker(lexical.ordered_terms, vectors)
-        vocabulary = BookVocabulary(self.index, lexical, bounds, count_words)
-        scorer = AnswerabilityScorer(vectors, reranker.terms_of, vocabulary.is_common)
+        reranker = FeatureReranker(self.retriever.analysis.lexical.ordered_terms, vectors)
+        scorer = AnswerabilityScorer(vectors, reranker.terms_of)
         consult = ConsultBook(
             retrieve=self.retriever,
             places=PageLocator(self.index),
             scorer=scorer,
             refusal_policy=RefusalPolicy(refusal_threshold, answer_threshold),
-            vocabulary=vocabulary,
+            vocabulary=self.retriever.analysis.vocabulary,
         )
         answering = AnswerQuestion(
             consult=consult,
@@ -397,9 +399,17 @@ def terms(text: str) -> frozenset[int]:
     return frozenset(_TERMS.of_query(text, "en"))
 
 
-def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
-    """An English question, analysed with these upper bounds of its terms."""
-    return analyse(question, "en", terms, bounds)
+def asked(question: str) -> QuestionFeatures:
+    """An English question, analysed with terms that are equally rare."""
+    searched = search_text(question, "en")
+    own = terms(searched.text)
+    return QuestionFeatures(
+        terms,
+        "en",
+        weights=term_weights(dict.fromkeys(terms(question), 1.0), own, own),
+        definition=terms(name_asked(searched.words, terms, "en")),
+        asked_kinds=asked_kinds(searched.said),
+    )
 
 
 def extracted(
@@ -407,7 +417,5 @@ def extracted(
 ) -> ExtractiveAnswer:
     """The extractive answer with equal term weights; `readings` of the paragraphs, else 0."""
     context = context_of(*in_order(*passages))
-    bounds = dict.fromkeys(terms(question), 1.0)
-    analysis = analysed(question, bounds)
     given = dict(enumerate(readings))
-    return extract(Relevance(analysis.features, context, split_sentences, readings=given), read)
+    return extract(Relevance(asked(question), context, split_sentences, readings=given), read)

@@ -210,8 +210,8 @@ def _answering(
         lexical,
         bounds,
         similarity,
+        vocabulary,
         rewriter=model,
-        vocabulary=vocabulary,
         multilingual=isinstance(embedder, FastembedEmbedder) and embedder.multilingual,
     )
     feature_reranker = FeatureReranker(lexical.ordered_terms, similarity)
@@ -225,7 +225,7 @@ def _answering(
     consult = ConsultBook(
         retrieve=retrieve,
         places=PageLocator(index),
-        scorer=AnswerabilityScorer(similarity, feature_reranker.terms_of, vocabulary.is_common),
+        scorer=AnswerabilityScorer(similarity, feature_reranker.terms_of),
         refusal_policy=RefusalPolicy(
             settings.refusal_threshold,
             settings.answer_threshold,

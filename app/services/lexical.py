@@ -13,10 +13,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.domain.chunking.chunk import Chunk
+from app.domain.question_phrases import phrases_of
 from app.domain.retrieval.chunk_terms import TermsOf, heading_targets
 from app.domain.retrieval.definition_terms import (
-    COMPARISON_WORDS,
-    QUESTION_FRAME_WORDS,
     definition_id,
     definition_targets,
     question_targets,
@@ -33,6 +32,9 @@ text, so an unchanged chunk keeps its vector."""
 
 FINGERPRINT = f"bm25/{_K1}/{_B}/{_AVERAGE_LENGTH} definitions-6"
 """Version of the encoding. Change it with every change that affects the vectors of chunks."""
+
+MOST_TERMS = 64
+"""Maximum number of terms of a long question used for rescoring, because each costs a search."""
 
 _CLAUSE_END = re.compile(
     r"(?<=[.?!])\s+|\n|,?\s(?:and|or|und|y|et|e)\s"
@@ -65,11 +67,14 @@ class LexicalEncoder:
         return SparseVector(tuple(ids), (1.0,) * len(ids))
 
     def question_vector(
-        self, question: str, language: str, absent: Collection[int]
+        self, question: str, language: str, targets: Collection[tuple[int, ...]]
     ) -> SparseVector:
-        """Return the BM25 vector of a question, with its definition terms."""
-        words = self.query_vector(question, language)
-        return _with_definitions(words, self.definition_targets(question, language, absent))
+        """Return the BM25 vector of a question, with the terms of what it asks to define."""
+        return _with_definitions(self.query_vector(question, language), targets)
+
+    def question_terms(self, question: str, language: str) -> list[int]:
+        """Return the ids of a question's terms in order, with repeats, of a long one the first."""
+        return self.ordered_terms(question, language)[:MOST_TERMS]
 
     def definition_targets(
         self, question: str, language: str, absent: Collection[int]
@@ -79,11 +84,9 @@ class LexicalEncoder:
         A clause of the question may ask for one, too. Terms that are `absent` from the book are
         no part of a term that it defines.
         """
-        framing = (QUESTION_FRAME_WORDS, COMPARISON_WORDS)
-        frame_words = {
-            *self.ordered_terms(" ".join(one.get(language, "") for one in framing), language),
-            *absent,
-        }
+        known = phrases_of(language)
+        framing = self.ordered_terms(f"{known.frame} {known.comparison}", language)
+        frame_words = {*framing, *absent}
         terms = [self.ordered_terms(one, language) for one in _CLAUSE_END.split(question)]
         of_clauses = (definition_targets(one, frame_words) for one in terms)
         whole = question_targets(self.ordered_terms(question, language), frame_words)

@@ -90,7 +90,7 @@ class Retrieve:
 
     async def _search_and_rescore(self, asked: AnalysedQuery) -> tuple[Hit, ...]:
         """Find and fetch the chunks needed for k hits, reranked by the second stage."""
-        feature_reranker = None if asked.by_vector else self.feature_reranker
+        feature_reranker = self.feature_reranker if asked.terms else None
         wanted = CANDIDATES if self.reranker else DEPTH if feature_reranker else 0
         wanted = max(wanted, asked.query.k)
         fused = await self._search(asked, wanted)
@@ -101,8 +101,9 @@ class Retrieve:
         if feature_reranker is None:
             return hits
         with stage("rescoring"):
-            languages = sorted({hit.chunk.language for hit in hits[:DEPTH]})
-            question = await self.analysis.for_rescoring(asked, languages)
+            first = next(iter(asked.terms.values()))
+            languages = {hit.chunk.language for hit in hits[:DEPTH]}
+            question = {one: asked.terms.get(one, first) for one in sorted(languages)}
             return await feature_reranker.order(question, hits)
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:

@@ -17,7 +17,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA, JaroWinkler
 
 from app.domain.languages import LANGUAGES
-from app.domain.retrieval.definition_terms import COMPARISON_WORDS
+from app.domain.question_phrases import phrases_of
 
 SHORTEST = 5
 """Minimum number of letters; a shorter word is within one edit of too many others."""
@@ -118,7 +118,7 @@ def cognates(question: str, language: str, known: FoldedWords) -> tuple[str, ...
 def _content_words(question: str, language: str) -> list[str]:
     """Return the folded words that may have cognates, without function words."""
     spoken = LANGUAGES.get(language)
-    said = [*spoken.words, *COMPARISON_WORDS.get(language, "").split()] if spoken else []
+    said = [*spoken.words, *phrases_of(language).comparison.split()] if spoken else []
     common = set(map(_fold, said))
     asked = dict.fromkeys(_fold(word) for word in plain_words(question))
     return [one for one in asked if _may_be_cognate(one) and one not in common]

@@ -17,12 +17,12 @@ from app.domain.answering.answerability import (
     support,
 )
 from app.domain.answering.notices import other_language, refusal_text
-from app.domain.answering.question_analysis import bare_question
 from app.domain.answering.request import AskRequest, recent
 from app.domain.book_id import BookId
 from app.domain.languages import language_of_question, language_of_words
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
+from app.domain.search_text import bare_question
 from app.domain.terms import words
 from app.services.term_upper_bounds import TermUpperBounds
 from tests.fake_world import FakeIndex, FakeTerms, World, chunk, make_chunk, passage

@@ -19,7 +19,7 @@ from app.domain.document import BlockKind
 from app.domain.scripts import word_count
 from app.domain.search_text import search_text
 from app.domain.terms import words
-from tests.fake_world import analysed, context_of, extracted, in_order, passage, terms
+from tests.fake_world import asked, context_of, extracted, in_order, passage, terms
 
 CELL = passage(
     "Plants are made of cells. The mitochondrion is the organelle that makes ATP from sugar. "
@@ -49,8 +49,7 @@ TABLE = passage("Method | Speed\nBM25 | fast\nDense | slow", "p-table", BlockKin
 def best(question: str, *passages: Passage) -> str:
     """Return the sentence that answers best, of passages that are found alike."""
     context = [replace(one, score=1.0) for one in context_of(*in_order(*passages))]
-    analysis = analysed(question, dict.fromkeys(terms(question), 1.0))
-    relevance = Relevance(analysis.features, context, split_sentences)
+    relevance = Relevance(asked(question), context, split_sentences)
     scored = [one for found in relevance.paragraphs() for one in found.units]
     return max(scored, key=lambda one: one.score).unit.text
 
@@ -106,8 +105,8 @@ def test_of_paragraphs_that_emphasise_a_term_the_first_one_defines_it() -> None:
     ],
 )
 def test_a_term_may_be_asked_for_in_many_ways(question: str) -> None:
-    asked = name_asked(search_text(question, "en").words, terms, "en")
-    assert terms(asked) == terms("mitochondrion")
+    name = name_asked(search_text(question, "en").words, terms, "en")
+    assert terms(name) == terms("mitochondrion")
 
 
 def entry(term: str, said: str, paragraph_id: str) -> Passage:

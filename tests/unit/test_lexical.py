@@ -22,7 +22,8 @@ def defining(text: str, *terms: str) -> Chunk:
 
 
 def shared(question: str, chunk: Chunk) -> int:
-    asked = LEXICAL.question_vector(question, "en", ()).indices
+    targets = LEXICAL.definition_targets(question, "en", ())
+    asked = LEXICAL.question_vector(question, "en", targets).indices
     return len(set(asked) & set(chunk_vector(chunk, TERMS.of_document).indices))
 
 

@@ -25,8 +25,8 @@ from app.domain.retrieval.query import (
     Turn,
     Vector,
 )
-from app.services.analyse_question import MOST_TERMS
 from app.services.feature_reranker import DEPTH
+from app.services.lexical import MOST_TERMS
 from app.services.ports import QuestionRewriter, Reranker
 from app.services.retrieve import RetrievalResult, Retrieve
 from tests.fake_world import (

@@ -1,10 +1,10 @@
 """Reranking of the best candidates by sentence, heading, definition and page features.
 
 The first stage scores a chunk as a bag of words. The features, each 0 to 1, measure term overlap
-with sentences, windows of sentences and headings, adjacent terms, marked definitions, semantic
-similarity of the headings, and other matches on the same page. They are added to the fused score
-with fixed weights, fitted on the development sets by `scripts/bench/ablation.py` of commit
-b0315f19; the optimum is flat.
+with sentences and headings, adjacent terms, marked definitions, semantic similarity of the
+headings, and other matches on the same page. They are added to the fused score with fixed weights,
+fitted on the development sets by `scripts/bench/ablation.py` of commit b0315f19; the optimum is
+flat.
 """
 
 from __future__ import annotations
@@ -21,9 +21,6 @@ from app.domain.retrieval.query import Hit, Vector
 
 _Page: TypeAlias = tuple[str, str]
 
-_WINDOW = 3
-"""Sentences in a window."""
-
 _PAGE_DEPTH = 3
 """Number of best chunks whose scores make up the page score."""
 
@@ -32,10 +29,8 @@ _PAGE_DEPTH = 3
 class RescoringWeights:
     """Weights of the features; the fused score has weight 1."""
 
-    sentence: float = 0.5
+    sentence: float = 0.75
     """Share of the question's term weight in the best sentence."""
-    window: float = 0.25
-    """The same in the best window of adjacent sentences; see `_WINDOW`."""
     definition: float = 0.4
     """Share of the question's term weight in the best sentence with a term marked as defined."""
     pairs: float = 0.25
@@ -56,8 +51,8 @@ class RescoringWeights:
     @property
     def total(self) -> float:
         """The highest possible score."""
-        found = self.sentence + self.window + self.definition + self.pairs
-        return 1 + found + self.heading + self.similar + self.defined + self.named + self.page
+        words = self.sentence + self.definition + self.pairs + self.heading
+        return 1 + words + self.similar + self.defined + self.named + self.page
 
 
 class QuestionTerms:
@@ -84,11 +79,12 @@ class QuestionTerms:
         self._total = sum(self._weights.values()) or 1.0
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
         self._all_pairs = sum(self._pairs.values()) or 1.0
-        self._targets = definition_targets or {}
+        self.definition_targets = definition_targets or {}
 
     def defined_share(self, defined: Set[tuple[int, ...]]) -> float:
         """Return the largest share of the question that is one of these defined terms."""
-        return max((self._targets[one] for one in defined & self._targets.keys()), default=0.0)
+        known = self.definition_targets
+        return max((known[one] for one in defined & known.keys()), default=0.0)
 
     def share(self, terms: Iterable[int]) -> float:
         """Return the share of the question's term weight in `terms`, 0 to 1."""
@@ -136,24 +132,20 @@ def rescore(
 
 
 def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: RescoringWeights) -> float:
-    sentence = window = definition = 0.0
+    sentence = definition = 0.0
     pairs: set[tuple[int, int]] = set()
-    held = [question.held(one.terms) for one in chunk.sentences]
-    for at, own in enumerate(held):
-        if not own:  # true for four of five sentences
+    for one in chunk.sentences:
+        held = question.held(one.terms)
+        if not held:  # true for four of five sentences
             continue
-        one = chunk.sentences[at]
-        share = question.weight_share(own)
+        share = question.weight_share(held)
         sentence = max(sentence, share)
-        before = held[max(0, at + 1 - _WINDOW) : at]
-        window = max(window, question.weight_share(own.union(*before)) if any(before) else share)
         if one.defines:
             definition = max(definition, share)
-        if len(own) > 1:
+        if len(held) > 1:
             pairs |= question.pairs(one.terms)
     return (
         weights.sentence * sentence
-        + weights.window * window
         + weights.definition * definition
         + weights.pairs * question.pair_share(pairs)
         + weights.heading * question.share(chunk.heading)
