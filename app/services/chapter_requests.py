@@ -128,8 +128,7 @@ class ConsultChapters:
         return Consultation(
             request,
             scope,
-            RetrievalResult(hits),
-            hits[:FOLLOWED_UP],
+            RetrievalResult(hits[:FOLLOWED_UP]),
             analysis,
             score=1.0,
             context=context,
