@@ -15,8 +15,7 @@ from app.domain.errors import ProviderUnavailable
 from app.domain.indexed_book import BookList
 from app.domain.retrieval.query import SearchQuery
 from app.services.analyse_question import AnalyseQuestion
-from app.services.similar_words import closest, cognates, correctable, folded
-from app.services.vocabulary import MOST_BOOKS
+from app.services.vocabulary import MOST_BOOKS, closest, cognates, correctable
 from tests.fake_world import (
     FakeEmbedder,
     FakeIndex,
@@ -122,24 +121,17 @@ def test_a_common_word_that_the_book_lacks_is_no_misspelling(
     assert found.searched_for == searched_for
 
 
-ENGLISH = folded(
-    {
-        "immunity": (9, "immunity"),
-        "innate": (4, "Innate"),
-        "tokenizer": (7, "tokenizer"),
-        "résumé": (1, "résumé"),
-        "resume": (2, "resume"),
-        "naïve": (1, "naïve"),
-        "cell": (5, "cell"),
-        "клетка": (2, "клетка"),
-    }
-)
+ENGLISH = {
+    "immunity": (9, "immunity"),
+    "innate": (4, "Innate"),
+    "tokenizer": (7, "tokenizer"),
+    "résumé": (1, "résumé"),
+    "resume": (2, "resume"),
+    "naïve": (1, "naïve"),
+    "cell": (5, "cell"),
+    "клетка": (2, "клетка"),
+}
 SPANISH = "¿Qué es la inmunidad innata y para qué sirve?"
-
-
-def test_cognates_are_words_in_latin_script_by_their_most_frequent_spelling() -> None:
-    assert set(ENGLISH) == {"immunity", "innate", "tokenizer", "resume", "naive", "cell"}
-    assert ENGLISH["resume"] == "resume"
 
 
 @pytest.mark.parametrize(
@@ -149,6 +141,7 @@ def test_cognates_are_words_in_latin_script_by_their_most_frequent_spelling() ->
         ("¿Qué es la respuesta innata?", ("Innate",)),
         ("¿Qué es la célula?", ("cell",)),
         ("¿Qué es el perro?", ()),
+        ("¿Qué es un resumen?", ("resume",)),
         ("¿Qué es naive?", ()),  # known but for its accents
         ("¿Cuándo y para qué?", ()),
         ("что такое иммунитет", ()),
