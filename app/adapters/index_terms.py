@@ -23,7 +23,7 @@ import re
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 
@@ -72,13 +72,36 @@ _UNFOLDED = str.maketrans(
 )
 
 
-_CACHED_WORDS = 65_536
-"""Stems in the cache: a new token is mostly a known word with other punctuation."""
+_CACHED_TOKENS = 300_000
+"""Distinct tokens cached for a language, about 60 MB at most."""
+_CACHED_LENGTH = 64
+"""Characters of a token that is cached."""
 
 
-def is_spaced(text: str) -> bool:
-    """Whether only white space separates the text's tokens, so that `text.split()` yields them."""
-    return text.isascii() or _ANY_UNSPACED.search(text) is None
+class IndexTerms:
+    """Ids of the terms of texts in any language, in the text's order, with repeats; thread-safe.
+
+    `language` is an ISO 639-1 code; "pt-BR" counts as "pt".
+    """
+
+    fingerprint = "terms-5"
+    """Changes with the terms; an index with another fingerprint is stale."""
+
+    def __init__(self) -> None:
+        self._languages: dict[str, LanguageTerms] = {}
+
+    def of_document(self, text: str, language: str) -> list[int]:
+        return self._terms(language).ids(text, query=False)
+
+    def of_query(self, text: str, language: str) -> list[int]:
+        """Return terms that a document has: of a longer run of Chinese only pairs."""
+        return self._terms(language).ids(text, query=True)
+
+    def _terms(self, language: str) -> LanguageTerms:
+        code = language.lower().replace("_", "-").split("-", 1)[0]
+        if code not in self._languages:
+            self._languages.setdefault(code, LanguageTerms(code))
+        return self._languages[code]
 
 
 def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:
@@ -92,7 +115,7 @@ def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:
             yield run, [run[i : i + 2] for i in range(len(run) - 1)]
 
 
-def spaced_calls(text: str) -> list[str]:
+def _spaced_calls(text: str) -> list[str]:
     """Return calls of a one-letter function, normalised: `O(n log n)` becomes `o(nlogn)`."""
     if "(" not in text:
         return []
@@ -100,11 +123,12 @@ def spaced_calls(text: str) -> list[str]:
     return ["".join(call.split()).casefold() for call in calls]
 
 
-class Analyzer:
-    """Converts text in one language to terms. Not thread-safe: a stemmer has state."""
+class LanguageTerms(dict[str, tuple[int, ...]]):
+    """Converts text in one language to terms; caches the ids of each distinct token."""
 
     def __init__(self, language: str) -> None:
         """`language` is an ISO 639-1 code; without a stemmer for it, words stay as they are."""
+        super().__init__()
         self._language = language
         name = _STEMMERS.get(language, "")
         self._stem = Stemmer.Stemmer(name, 0).stemWord if name in Stemmer.algorithms() else str
@@ -112,7 +136,33 @@ class Analyzer:
         stop_words = known.words if known else frozenset()
         self._stop_words = stop_words | {_fold(word) for word in stop_words}
         self._elisions = known.elisions if known else frozenset()
-        self._term = lru_cache(_CACHED_WORDS)(self._find_term)
+        self._stemming = threading.Lock()  # a stemmer is not safe in two threads
+
+    def __missing__(self, token: str) -> tuple[int, ...]:
+        with self._stemming:
+            found = tuple(map(_term_id, self.terms(token)))
+        if len(token) <= _CACHED_LENGTH:
+            if len(self) >= _CACHED_TOKENS:
+                self.clear()
+            self[token] = found
+        return found
+
+    def ids(self, text: str, *, query: bool) -> list[int]:
+        """Term ids in order. A run of Chinese, Japanese, Korean or Thai becomes bigrams.
+
+        A document also gets its single characters, to match queries of one character.
+        """
+        calls = [_term_id(call) for call in _spaced_calls(text)]
+        if text.isascii() or not _ANY_UNSPACED.search(text):  # without a loop over the tokens
+            return [*chain.from_iterable(map(self.__getitem__, text.split())), *calls]
+        ids: list[int] = []
+        for token, grams in tokens(text):
+            if grams is None:
+                ids += self[token]
+            else:
+                singles = "" if query and len(token) > 1 else token
+                ids += map(_term_id, (*singles, *grams))
+        return ids + calls
 
     def terms(self, run: str) -> list[str]:
         """The terms of a run without white space, in order, repeats included."""
@@ -152,7 +202,7 @@ class Analyzer:
             return right
         return "".join((*left, right))
 
-    def _find_term(self, word: str) -> str:
+    def _term(self, word: str) -> str:
         """Return the stem without accents; "" for a stop word unless it is in capitals (US, IN)."""
         if _PLURAL_ACRONYM.fullmatch(word):
             word = word[:-1]
@@ -227,84 +277,6 @@ def _compound() -> re.Pattern[str]:
         rf"({letter}+(?:(?:[.'&-]|::){letter}+)*)"
         rf"((?:\+\+|[+#*%])(?!\w))?"
     )
-
-
-_CACHED_TOKENS = 300_000
-"""Distinct tokens cached for a language, about 60 MB at most."""
-
-_CACHED_LENGTH = 64
-
-
-class IndexTerms:
-    """Ids of the terms of texts in any language, in the text's order, with repeats; thread-safe.
-
-    `language` is an ISO 639-1 code; "pt-BR" counts as "pt".
-    """
-
-    fingerprint = "terms-5"
-    """Changes with the terms; an index with another fingerprint is stale."""
-
-    def __init__(self) -> None:
-        self._languages: dict[str, _Terms] = {}
-
-    def of_document(self, text: str, language: str) -> list[int]:
-        return self._terms(language).ids(text, query=False)
-
-    def of_query(self, text: str, language: str) -> list[int]:
-        """Return terms that a document has: of a longer run of Chinese only pairs."""
-        return self._terms(language).ids(text, query=True)
-
-    def _terms(self, language: str) -> _Terms:
-        known = self._languages.get(language)
-        if known is not None:
-            return known
-        code = language.lower().replace("_", "-").split("-", 1)[0]
-        if code not in self._languages:
-            self._languages.setdefault(code, _Terms(code))
-        return self._languages[code]
-
-
-class _Terms(dict[str, tuple[int, ...]]):
-    """Converts text in one language to term ids; caches the ids of each distinct token."""
-
-    def __init__(self, language: str) -> None:
-        super().__init__()
-        self._analyzer = Analyzer(language)
-        self._analyzing = threading.Lock()  # a stemmer is not safe in two threads
-
-    def __missing__(self, token: str) -> tuple[int, ...]:
-        with self._analyzing:
-            return self._remember(token, self._analyzer.terms(token))
-
-    def ids(self, text: str, *, query: bool) -> list[int]:
-        """Term ids in order. A run of Chinese, Japanese, Korean or Thai becomes bigrams.
-
-        A document also gets its single characters, to match queries of one character.
-        """
-        calls = [_term_id(call) for call in spaced_calls(text)]
-        if is_spaced(text):  # the common case, without a Python loop over the tokens
-            return [*chain.from_iterable(map(self.__getitem__, text.split())), *calls]
-        ids: list[int] = []
-        for token, grams in tokens(text):
-            if grams is None:
-                ids += self[token]
-            elif not query or len(token) == 1:
-                ids += [self._gram(gram) for gram in (*token, *grams)]
-            else:
-                ids += [self._gram(gram) for gram in grams]
-        return ids + calls
-
-    def _gram(self, gram: str) -> int:
-        found = self.get(gram)
-        return self._remember(gram, (gram,))[0] if found is None else found[0]
-
-    def _remember(self, token: str, terms: Iterable[str]) -> tuple[int, ...]:
-        found = tuple(map(_term_id, terms))
-        if len(token) <= _CACHED_LENGTH:
-            if len(self) >= _CACHED_TOKENS:
-                self.clear()
-            self[token] = found
-        return found
 
 
 @lru_cache(maxsize=65_536)
