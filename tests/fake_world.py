@@ -30,7 +30,6 @@ from app.domain.generated_text.events import (
     TextDiscarded,
 )
 from app.domain.indexed_book import BookList, BookManifest, Damage
-from app.domain.languages import FUNCTION_WORDS
 from app.domain.links import page_key
 from app.domain.retrieval.query import (
     Candidates,
@@ -323,7 +322,7 @@ async def local_embedder() -> Embedder:
 
 
 def similarity_encoder() -> SimilarityEncoder:
-    return SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products)
+    return SimilarityEncoder(local_embedder, inner_products)
 
 
 def retrieving(

@@ -29,7 +29,6 @@ from app.bootstrap.providers import (
 from app.bootstrap.storage import Disk, disk_of, ledger_store, open_index
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.errors import ConfigError, ProviderError, StorageError
-from app.domain.languages import FUNCTION_WORDS
 from app.services.analyse_question import AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
@@ -201,9 +200,7 @@ def _answering(
     """Build the use cases that search and answer."""
     terms, bounds = IndexTerms(), TermUpperBounds(index)
     lexical = LexicalEncoder(terms.of_document, terms.of_query)
-    similarity = SimilarityEncoder(
-        partial(local_embedder, embedder), FUNCTION_WORDS, inner_products
-    )
+    similarity = SimilarityEncoder(partial(local_embedder, embedder), inner_products)
     vocabulary = BookVocabulary(index, lexical, bounds, count_tokens)
     analysis = AnalyseQuestion(
         embedder,

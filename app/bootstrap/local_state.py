@@ -12,7 +12,6 @@ from app.adapters.sqlite.site_keys import SqliteSiteKeys
 from app.adapters.vectors import cluster, inner_products
 from app.bootstrap.providers import local_embedder
 from app.bootstrap.storage import ledger_store, open_index
-from app.domain.languages import FUNCTION_WORDS
 from app.services.question_log import QuestionLog
 from app.services.report_questions import ReportQuestions
 from app.services.similarity import SimilarityEncoder
@@ -51,7 +50,7 @@ async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
         yield ReportQuestions(
             store=question_store(settings),
             index=index,
-            similarity=SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products),
+            similarity=SimilarityEncoder(local_embedder, inner_products),
             cluster=cluster,
         )
 

@@ -9,14 +9,14 @@ ICLR 2018).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from math import hypot
 from operator import mul
 
 from cachetools import LRUCache
 
-from app.domain.languages import without_words
+from app.domain.languages import FUNCTION_WORDS, without_words
 from app.domain.retrieval.query import Vector
 from app.services.ports import Embedder
 
@@ -43,8 +43,6 @@ class SimilarityEncoder:
     embedder: Callable[[], Awaitable[Embedder]]
     """Loads the local model at the first question. It is used even if another model searches, since
     cosines of two models are not comparable."""
-    common_words: Mapping[str, Collection[str]]
-    """Function words by language, in lower case."""
     inner_products: Callable[[Vector, Sequence[Vector]], list[float]]
     """Returns the inner products of the first vector with each of the others."""
     _known: LRUCache[tuple[str, str], Vector] = field(
@@ -55,17 +53,11 @@ class SimilarityEncoder:
     """Language -> unit vector of the common direction of its texts."""
 
     async def question(self, text: str, language: str) -> Vector:
-        embedder = await self.embedder()
-        common = self._common(language)
-        if not common:
-            vector = await embedder.embed_query(text)
-            return (
-                vector
-                if language in (MODEL_LANGUAGE, *BY_CHARACTERS)
-                else _scaled(vector, UNKNOWN_LANGUAGE_LENGTH)
-            )
-        vector = await embedder.embed_query(without_words(text, common))
-        return _without(await self._direction(language), vector, length=OTHER_LANGUAGE_LENGTH)
+        (vector,) = await self._embed([text], language)
+        if language in (MODEL_LANGUAGE, *BY_CHARACTERS):
+            return vector
+        known = language in FUNCTION_WORDS
+        return _scaled(vector, OTHER_LANGUAGE_LENGTH if known else UNKNOWN_LANGUAGE_LENGTH)
 
     async def texts(self, texts: Sequence[str], language: str) -> list[Vector]:
         """Return one vector for each text, in order; vectors are cached."""
@@ -89,32 +81,24 @@ class SimilarityEncoder:
 
     async def _embed(self, texts: Sequence[str], language: str) -> list[Vector]:
         embedder = await self.embedder()
-        common = self._common(language)
-        if not common:
+        common = FUNCTION_WORDS.get(language, ())
+        if language == MODEL_LANGUAGE or not common:
             return await embedder.embed_documents(texts)
-        vectors = await embedder.embed_documents([without_words(text, common) for text in texts])
-        direction = await self._direction(language)
-        return [_without(direction, vector) for vector in vectors]
-
-    def _common(self, language: str) -> Collection[str]:
-        return () if language == MODEL_LANGUAGE else self.common_words.get(language, ())
-
-    async def _direction(self, language: str) -> Vector:
         if language not in self._shared:
-            embedder = await self.embedder()
-            said = " ".join(sorted(self.common_words[language]))
+            said = " ".join(sorted(common))
             (self._shared[language],) = await embedder.embed_documents([said])
-        return self._shared[language]
+        vectors = await embedder.embed_documents([without_words(text, common) for text in texts])
+        return [_without(self._shared[language], vector) for vector in vectors]
 
 
-def _without(direction: Vector, vector: Vector, length: float = 1.0) -> Vector:
-    """Return the component orthogonal to the unit vector `direction`, scaled to this length.
+def _without(direction: Vector, vector: Vector) -> Vector:
+    """Return the component orthogonal to the unit vector `direction`, scaled to length 1.
 
     Zeros if the vector is parallel to it.
     """
     along = sum(map(mul, direction, vector))
     rest = [value - along * part for value, part in zip(vector, direction, strict=True)]
-    return _scaled(rest, length / (hypot(*rest) or 1.0))
+    return _scaled(rest, 1 / (hypot(*rest) or 1.0))
 
 
 def _scaled(vector: Sequence[float], scale: float) -> Vector:
