@@ -61,10 +61,11 @@ def pages(*texts: str) -> list[Hit]:
     ("feature", "asked", "other", "first"),
     [
         ("sentence", "stack grows", "stack. grows.", "stack grows. x"),
+        ("window", "stack grows", "stack. a. b. grows.", "stack. a. grows. b."),
         ("sentence", "stack heap", "stack a", "b heap"),
         ("pairs", "red black tree", "red x black y tree", "x y red black tree"),
     ],
-    ids=["one sentence", "a rare term", "side by side"],
+    ids=["one sentence", "adjacent sentences", "a rare term", "side by side"],
 )
 def test_where_the_words_stand_counts(feature: str, asked: str, other: str, first: str) -> None:
     weights = replace(NOTHING, **{feature: 0.5})

@@ -1,10 +1,10 @@
 """Reranking of the best candidates by sentence, heading, definition and page features.
 
 The first stage scores a chunk as a bag of words. The features, each 0 to 1, measure term overlap
-with sentences and headings, adjacent terms, marked definitions, semantic similarity of the
-headings, and other matches on the same page. They are added to the fused score with fixed weights,
-fitted on the development sets by `scripts/bench/ablation.py` of commit b0315f19; the optimum is
-flat.
+with sentences, windows of sentences and headings, adjacent terms, marked definitions, semantic
+similarity of the headings, and other matches on the same page. They are added to the fused score
+with fixed weights, fitted on the development sets by `scripts/bench/ablation.py` of commit
+b0315f19; the optimum is flat.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from app.domain.retrieval.query import Hit, Vector
 
 _Page: TypeAlias = tuple[str, str]
 
+_WINDOW = 3
+"""Sentences in a window."""
+
 _PAGE_DEPTH = 3
 """Number of best chunks whose scores make up the page score."""
 
@@ -29,8 +32,10 @@ _PAGE_DEPTH = 3
 class RescoringWeights:
     """Weights of the features; the fused score has weight 1."""
 
-    sentence: float = 0.75
+    sentence: float = 0.5
     """Share of the question's term weight in the best sentence."""
+    window: float = 0.25
+    """The same in the best window of adjacent sentences; see `_WINDOW`."""
     definition: float = 0.4
     """Share of the question's term weight in the best sentence with a term marked as defined."""
     pairs: float = 0.25
@@ -51,8 +56,8 @@ class RescoringWeights:
     @property
     def total(self) -> float:
         """The highest possible score."""
-        words = self.sentence + self.definition + self.pairs + self.heading
-        return 1 + words + self.similar + self.defined + self.named + self.page
+        words = self.sentence + self.window + self.definition + self.pairs
+        return 1 + words + self.heading + self.similar + self.defined + self.named + self.page
 
 
 class QuestionTerms:
@@ -132,20 +137,23 @@ def rescore(
 
 
 def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: RescoringWeights) -> float:
-    sentence = definition = 0.0
+    sentence = window = definition = 0.0
     pairs: set[tuple[int, int]] = set()
-    for one in chunk.sentences:
-        held = question.held(one.terms)
-        if not held:  # true for four of five sentences
+    held = [question.held(one.terms) for one in chunk.sentences]
+    for at, (one, own) in enumerate(zip(chunk.sentences, held, strict=True)):
+        if not own:  # true for four of five sentences
             continue
-        share = question.weight_share(held)
+        share = question.weight_share(own)
         sentence = max(sentence, share)
+        around = own.union(*held[max(0, at + 1 - _WINDOW) : at])
+        window = max(window, question.weight_share(around))
         if one.defines:
             definition = max(definition, share)
-        if len(held) > 1:
+        if len(own) > 1:
             pairs |= question.pairs(one.terms)
     return (
         weights.sentence * sentence
+        + weights.window * window
         + weights.definition * definition
         + weights.pairs * question.pair_share(pairs)
         + weights.heading * question.share(chunk.heading)
