@@ -122,7 +122,8 @@ class _Blocks:
         ]
 
     def _code(self, element: HtmlElement) -> list[Draft]:
-        pres = list(element.iter("pre"))
+        # mdBook writes a listing as one <pre> in another.
+        pres = [one for one in element.iter("pre") if one.find(".//pre") is None]
         drafts = _lead_in(self._take_title(element, "code_title"))
         for pre in pres:
             text, runs = code_text(pre)
@@ -298,4 +299,17 @@ def _heading_id(element: HtmlElement) -> str:
     while parent is not None and parent.tag in ("header", "hgroup", "div") and not parent.get("id"):
         parent = parent.getparent()
     first = parent is not None and next(parent.iter(*_HEADINGS), None) is element
-    return (parent.get("id") or "") if parent is not None and first else ""
+    own = (parent.get("id") or "") if parent is not None and first else ""
+    return own or _anchor_before(element)
+
+
+def _anchor_before(heading: HtmlElement) -> str:
+    """Return the first anchor of those without text right before a heading; "" if none is there."""
+    found, before = "", heading.getprevious()
+    while before is not None and before.tag in ("a", "p", "span"):
+        if before.text_content().strip() or (before.tail or "").strip():
+            break
+        anchors = (one.get("id") or one.get("name") for one in before.iter("a", "span"))
+        found = next(filter(None, anchors), found)
+        before = before.getprevious()
+    return found

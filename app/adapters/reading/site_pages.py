@@ -28,10 +28,12 @@ NO_TEXT = "a home page without text of its own"
 FURNITURE = "search, error, tag and index pages"
 REPEATED = "the same text is on other pages"
 _FURNITURE = re.compile(
-    r"(?:^|/)(?:40[34]|search|tags?|categories|authors|archive|genindex(?:-\w+)?|py-modindex)"
+    r"(?:^|/)(?:40[34]|(search)|tags?|categories|authors|archive|genindex(?:-\w+)?|py-modindex)"
     r"(?:\.html?|/index\.html)$|(?:^|/)(?:_modules|tags?|categories|authors|archive)/"
 )
 """Files of pages that are read only if the table of contents lists them."""
+_SEARCH_TEXTS = 3
+"""Paragraphs at most of a page to search: Sphinx's has these."""
 
 
 def open_site_folder(folder: Path, base_url: str = "") -> tuple[OpenedBook, ...]:
@@ -166,7 +168,7 @@ class _Edition:
                 found[file] = "redirect"
             elif canonical and canonical != file:
                 found[file] = "duplicate"
-            elif file not in self._listed and _FURNITURE.search(file):
+            elif file not in self._listed and _is_furniture(page):
                 found[file] = FURNITURE
             elif hides_some and not page.is_indexed:
                 found[file] = "noindex"
@@ -218,6 +220,12 @@ class _Edition:
             language=page.language,
             theme=page.theme,
         )
+
+
+def _is_furniture(page: PageFacts) -> bool:
+    """A chapter may be called "search"; a page to search has hardly any text."""
+    name = _FURNITURE.search(page.file)
+    return name is not None and not (name[1] == "search" and len(page.paragraphs) > _SEARCH_TEXTS)
 
 
 def site_title(pages: Sequence[PageFacts]) -> str:

@@ -103,10 +103,9 @@ def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:
         del code[:]
         code.text = text
     mark_formulas(content, roles["formula"])
-    hidden = tuple(drop_hidden(content))
     for element in roles["drop"]:
         _drop(element, content)
-    return Tree(content, roles, hidden)
+    return Tree(content, roles, tuple(drop_hidden(content)))
 
 
 def _drop(element: HtmlElement, content: HtmlElement) -> None:
