@@ -228,7 +228,7 @@ def _glossary_hints(page: Made) -> None:
     passages = [passage for chunk in page.chunks for passage in chunk.passages]
     terms = [term for passage in passages for term in glossary_terms(passage)]
     with_references(terms)
-    TermFinder.of(terms).find(passages)
+    TermFinder(terms).find(passages)
 
 
 def _compared(page: Made) -> None:

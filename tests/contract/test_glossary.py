@@ -35,7 +35,7 @@ def entry(term: str, text: str = "", paragraph_id: str = "") -> Passage:
 
 def found(text: str, *terms: str) -> list[tuple[str, tuple[str, ...]]]:
     entries = [one for term in terms for one in glossary_terms(entry(term))]
-    on_page = TermFinder.of(entries).find([passage(text, "p-text")])
+    on_page = TermFinder(entries).find([passage(text, "p-text")])
     return [(one.entry.term, one.forms) for one in on_page]
 
 
@@ -137,7 +137,7 @@ def test_only_entries_of_the_glossary_define() -> None:
 
 
 def test_an_entry_does_not_count_as_a_use_of_its_own_term() -> None:
-    finder = TermFinder.of(glossary_terms(entry("posting")))
+    finder = TermFinder(glossary_terms(entry("posting")))
     assert finder.find([entry("posting")]) == []
     assert len(finder.find([entry("list", "list: of postings")])) == 1
 
