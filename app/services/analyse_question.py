@@ -99,7 +99,7 @@ class AnalyseQuestion:
         by_vector = foreign and self.multilingual and dense is not None
         languages = () if by_vector else books.by_language
         terms = {one: await self._terms(asked, one, books) for one in languages}
-        sparse = {one: self._sparse(asked, one, terms[one]) for one in languages}
+        sparse = {one: self._sparse(asked, one) for one in languages}
         sparse = {one: vector for one, vector in sparse.items() if vector.indices}
         return AnalysedQuery(
             query, asked, dense, sparse, terms, books, language, (*degraded, *failed)
@@ -218,9 +218,8 @@ class AnalyseQuestion:
             await self.similarity.question(asked.embedded, language),
         )
 
-    def _sparse(self, asked: Standalone, language: str, terms: QuestionTerms) -> SparseVector:
+    def _sparse(self, asked: Standalone, language: str) -> SparseVector:
         background = [
             (self.lexical.query_vector(turn, language), weight) for turn, weight in asked.background
         ]
-        own = self.lexical.question_vector(asked.lexical, language, terms.definition_targets)
-        return blend(own, background)
+        return blend(self.lexical.query_vector(asked.lexical, language), background)
