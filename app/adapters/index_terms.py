@@ -30,7 +30,7 @@ from itertools import chain
 import Stemmer
 
 from app.domain.english import common_form
-from app.domain.languages import LANGUAGES
+from app.domain.languages import known_language
 
 _STEMMERS = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek",
@@ -132,10 +132,9 @@ class LanguageTerms(dict[str, tuple[int, ...]]):
         self._language = language
         name = _STEMMERS.get(language, "")
         self._stem = Stemmer.Stemmer(name, 0).stemWord if name in Stemmer.algorithms() else str
-        known = LANGUAGES.get(language)
-        stop_words = known.words if known else frozenset()
-        self._stop_words = stop_words | {_fold(word) for word in stop_words}
-        self._elisions = known.elisions if known else frozenset()
+        known = known_language(language)
+        self._stop_words = known.words | {_fold(word) for word in known.words}
+        self._elisions = known.elisions
         self._stemming = threading.Lock()  # a stemmer is not safe in two threads
 
     def __missing__(self, token: str) -> tuple[int, ...]:

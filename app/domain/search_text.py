@@ -12,13 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from unicodedata import normalize
 
-from app.domain.languages import FUNCTION_WORDS, without_words
-from app.domain.question_phrases import (
-    CHINESE_AND_JAPANESE_PHRASES,
-    CHINESE_OR_JAPANESE_END,
-    QUESTION_PHRASES,
-    phrases_of,
-)
+from app.domain.languages import known_language, without_words
 from app.domain.terms import names, words
 
 _BREAK = "[ ,;:.!?¿¡\u2026\u2013\u2014-]"
@@ -69,12 +63,15 @@ def search_text(question: str, language: str) -> SearchText:
 @cache
 def _around_subject(language: str) -> re.Pattern[str] | None:
     """Compile the phrases for a sentence in which words are separated by single blanks."""
-    if language in {"zh", "ja"}:
-        phrases = sorted(CHINESE_AND_JAPANESE_PHRASES.split(), key=len, reverse=True)
-        return re.compile("|".join([*phrases, CHINESE_OR_JAPANESE_END]))
-    if language not in QUESTION_PHRASES:
+    known = known_language(language)
+    if known.unspaced:
+        phrases = sorted(known.unspaced.split(), key=len, reverse=True)
+        # Elsewhere the words of an end are parts of words, such as 吗啡.
+        end = rf"(?:{known.closing})?(?:[？！。?!]+|(?=[，,\s])|$)"
+        return re.compile("|".join([*phrases, end]))
+    if not known.opening:
         return None
-    opening, closing, filler = map(_with_variants, QUESTION_PHRASES[language][:3])
+    opening, closing, filler = map(_with_variants, (known.opening, known.closing, known.filler))
     return re.compile(
         # Possessive and atomic: a word may be a phrase and part of another, so that the number of
         # ways to split a question would grow exponentially.
@@ -87,25 +84,25 @@ def _around_subject(language: str) -> re.Pattern[str] | None:
 
 
 def _with_variants(pattern: str) -> str:
-    """Let "é" match "e", too, and "'" any apostrophe.
-
-    Not in words of one letter: in Portuguese "é" is "is" and "e" is "and".
-    """
+    """Let "é" match "e", too, but not as a word: in Portuguese "é" is "is" and "e" is "and"."""
     plain = _ACCENTED.sub(lambda found: f"[{found[0]}{normalize('NFD', found[0])[0]}]", pattern)
-    return re.sub(r"\s*\n\s*", "", plain).replace("'", "['\u2019]")
+    return _written(plain)
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern in which "'" is any apostrophe."""
-    return re.compile(pattern.replace("'", "['\u2019]"), re.IGNORECASE)
+    return re.compile(_written(pattern), re.IGNORECASE)
+
+
+def _written(pattern: str) -> str:
+    """Return a pattern of the table in which "'" is any apostrophe and a line break is nothing."""
+    return re.sub(r"\s*\n\s*", "", pattern).replace("'", "['\u2019]")
 
 
 def _clauses(question: str, language: str) -> list[str]:
     """Split into sentences; a clause with a question word after a comma is one, too."""
-    if known := QUESTION_PHRASES.get(language):
-        comma = _compiled(rf",(?=\s+(?:{known.asks_after_comma})\b)")
-        question = comma.sub(".", question)
+    if after_comma := known_language(language).asks_after_comma:
+        question = _compiled(rf",(?=\s+(?:{after_comma})\b)").sub(".", question)
     return _SENTENCE_END.split(question)
 
 
@@ -115,8 +112,8 @@ def without_context(question: str, language: str) -> str:
     Unchanged unless another sentence asks, with a question mark or a question word, and has no
     anaphor, which would refer to them.
     """
-    known = QUESTION_PHRASES.get(language)
-    if known is None:
+    known = known_language(language)
+    if not known.asks:
         return question
     asks, reader = (_compiled(rf"\W{{0,3}}(?:{one})\b") for one in (known.asks, known.reader))
     sentences = _clauses(question.strip(), language)
@@ -130,7 +127,7 @@ def without_context(question: str, language: str) -> str:
 
 def has_anaphor(question: str, language: str) -> bool:
     """Whether a word refers to an earlier sentence, in the languages that are known here."""
-    words = phrases_of(language).anaphora.replace(" ", "|")
+    words = "|".join(known_language(language).anaphora.split())
     return bool(words and _compiled(rf"\b(?:{words})\b").search(question))
 
 
@@ -139,11 +136,11 @@ def bare_question(question: str, asked_in: str, language: str) -> str:
 
     Names and terms that both languages share remain.
     """
-    if asked_in not in FUNCTION_WORDS or asked_in == "en" == language:
+    known = known_language(asked_in)
+    if not known.words or asked_in == "en" == language:
         return question
-    known = phrases_of(asked_in)
     frames = f"{known.frame} {known.comparison}".split()
-    return without_words(question, FUNCTION_WORDS[asked_in].union(frames))
+    return without_words(question, known.words.union(frames))
 
 
 def _in_lower_case(sentence: str, language: str) -> str:
@@ -154,7 +151,7 @@ def _in_lower_case(sentence: str, language: str) -> str:
     said = sentence.split()
     if sentence.isupper():
         return sentence.lower() if sum(map(str.isupper, said)) > 1 else sentence
-    common = FUNCTION_WORDS.get(language, frozenset())
+    common = known_language(language).words
     titled = not any(word[0].islower() for word in said if len(word) > _SHORT_WORD) and any(
         word.istitle() and len(word) > 1 and word.lower() in common for word in said[1:]
     )

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.question_phrases import phrases_of
+from app.domain.languages import known_language
 from app.domain.retrieval.chunk_terms import TermsOf
 from app.domain.retrieval.definition_terms import definition_targets, question_targets
 from app.domain.retrieval.query import SparseVector
@@ -65,7 +65,7 @@ class LexicalEncoder:
         A clause of the question may ask for one, too. Terms that are `absent` from the book are
         no part of a term that it defines.
         """
-        known = phrases_of(language)
+        known = known_language(language)
         framing = self.ordered_terms(f"{known.frame} {known.comparison}", language)
         frame_words = {*framing, *absent}
         terms = [self.ordered_terms(one, language) for one in _CLAUSE_END.split(question)]

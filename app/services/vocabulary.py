@@ -21,8 +21,7 @@ from rapidfuzz.distance import OSA, JaroWinkler
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookList, BookManifest
-from app.domain.languages import FUNCTION_WORDS, clearly_another_language
-from app.domain.question_phrases import phrases_of
+from app.domain.languages import clearly_another_language, known_language
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_cache import BookCache
 from app.services.lexical import LexicalEncoder
@@ -165,8 +164,9 @@ def cognates(question: str, language: str, known: Words) -> tuple[str, ...]:
     by_count = sorted(known.items(), key=lambda one: one[1][0])
     forms = {_fold(word): written for word, (_, written) in by_count}
     candidates = sorted(filter(_may_be_cognate, forms))
-    common = [*FUNCTION_WORDS.get(language, ()), *phrases_of(language).comparison.split()]
-    left_out = {*map(_fold, common)} | forms.keys()
+    spoken = known_language(language)
+    common = map(_fold, [*spoken.words, *spoken.comparison.split()])
+    left_out = {*common} | forms.keys()
     asked = dict.fromkeys(map(_fold, _WORD.findall(question)))
     near = (
         process.extractOne(

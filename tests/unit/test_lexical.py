@@ -103,7 +103,7 @@ def test_a_section_is_met_where_it_begins(index: int, overlap: int, *, begins: b
     chunk = replace(make_chunk("It divides.", index=index), overlap_start=overlap)
     path = ("Cells",) if index == 0 else ("Life", "Cells")
     begun = replace(chunk, passages=(replace(chunk.passages[0], heading_path=path),))
-    assert meets("What is a cell?", begun) == own
+    assert meets("What is a cell?", begun) == begins
 
 
 def test_a_term_is_met_by_each_of_its_names() -> None:

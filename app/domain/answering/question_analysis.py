@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
 from app.domain.document import BlockKind
-from app.domain.question_phrases import phrases_of
+from app.domain.languages import known_language
 from app.domain.retrieval.query import Vector
 from app.domain.terms import Terms
 
@@ -75,6 +75,6 @@ def name_asked(searched: Iterable[str], terms: Terms, language: str) -> str:
     Its words are all words of the searched text but stop words and those that frame a term; so they
     are no term in many questions ("why is X slow?"), which no text defines.
     """
-    frame = terms(phrases_of(language).frame)
+    frame = terms(known_language(language).frame)
     name = [word for word in searched if terms(word) - frame]
     return " ".join(name) if len(name) <= _LONGEST_TERM else ""

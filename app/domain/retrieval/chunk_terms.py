@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.question_phrases import phrases_of
+from app.domain.languages import known_language
 from app.domain.retrieval.definition_terms import definition_targets, heading_forms, term_forms
 
 TermsOf: TypeAlias = Callable[[str, str], list[int]]
@@ -76,7 +76,7 @@ def heading_targets(chunk: Chunk, terms_of: TermsOf) -> frozenset[tuple[int, ...
         headings += path if chunk.chunk_index == 0 else path[-1:]
     if not headings:
         return frozenset()
-    frame_words = frozenset(terms_of(phrases_of(chunk.language).frame, chunk.language))
+    frame_words = frozenset(terms_of(known_language(chunk.language).frame, chunk.language))
     return frozenset().union(
         *(
             definition_targets(terms_of(form, chunk.language), frame_words)
