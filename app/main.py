@@ -22,11 +22,10 @@ from typing import TypeAlias
 from fastapi import FastAPI
 
 from app.api import admin_routes, feedback, limits, metrics, problems, routes, security
-from app.api.book_pages import BOOK_PAGE_ROUTES
-from app.api.description import DESCRIPTION, TAGS, extend_description
+from app.api.description import DESCRIPTION, extend_description
 from app.api.ingest_jobs import IngestJobs
 from app.api.limits import FairQueue, RateLimit
-from app.api.pages import HOME_ROUTES
+from app.api.pages import PAGE_ROUTES
 from app.api.protocols import ai_sdk, openai
 from app.api.protocols.mcp_route import MCP_ROUTES
 from app.api.protocols.openai_errors import PATHS, openai_error
@@ -57,22 +56,26 @@ def create_app(
         title="textbook-rag",
         version=metadata.version("textbook-rag"),
         description=DESCRIPTION,
-        openapi_tags=TAGS,
         docs_url=None,  # its page would load scripts from a CDN
         redoc_url=None,
         openapi_url="/v1/openapi.json",
+        default_response_class=routes.PrintableResponse,
+        responses=problems.documented(*problems.STATUSES),
         lifespan=partial(_lifespan, settings, open_application),
         # Starlette's slash redirects repeat the request's Host header, which a client may forge.
         redirect_slashes=False,
     )
-    problems.install(app, dict.fromkeys(PATHS, openai_error))
+    for kind in problems.OF_FRAMEWORK:
+        app.add_exception_handler(kind, problems.on_error)
+    app.state.error_shapes = dict.fromkeys(PATHS, openai_error)
     app.state.keys = site_keys(settings)
     app.state.metrics = metrics.Metrics()
-    security.install(app, settings, app.state.keys, app.state.metrics)
+    app.state.running = set()  # the tasks of the requests that have not ended
+    security.install(app, settings)
     app.include_router(routes.open_router)
     for one in (routes, openai, ai_sdk, metrics, feedback, admin_routes):
         app.include_router(one.router)
-    app.router.routes.extend([*MCP_ROUTES, *widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
+    app.router.routes.extend([*MCP_ROUTES, *widget_routes(), *PAGE_ROUTES])
     extend_description(app)
     return app
 
@@ -93,7 +96,7 @@ async def _lifespan(
                 yield
             finally:
                 # uvicorn has cancelled what still runs: it sends its last event or its error.
-                if running := app.state.metrics.running:
+                if running := app.state.running:
                     await asyncio.wait(running, timeout=EXIT_SECONDS)
                 await app.state.ingest_jobs.close()
                 _log.info("serve.stopped")

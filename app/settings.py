@@ -28,7 +28,7 @@ from app.domain.answering.answerability import (
     RELEVANCE_THRESHOLD,
 )
 from app.domain.cost import Price
-from app.domain.errors import ConfigError, InputError
+from app.domain.errors import ConfigError
 from app.domain.site_key import checked_origin
 from app.domain.urls import is_web_address
 from app.services.safe_paths import read_text
@@ -79,10 +79,7 @@ def _each(check: Callable[[str], object]) -> AfterValidator:
     """Check each entry of a comma-separated list; the result has no blanks."""
 
     def checked(text: str) -> str:
-        try:
-            return ",".join(str(check(one.strip())) for one in text.split(",") if one.strip())
-        except InputError as error:
-            raise ValueError(str(error)) from None
+        return ",".join(str(check(one.strip())) for one in text.split(",") if one.strip())
 
     return AfterValidator(checked)
 
@@ -190,8 +187,6 @@ class Settings(BaseSettings):
     replaces both of the above. `eval` suggests a value."""
     solutions: Literal["hide", "hint", "show"] = "hint"
     """How an exercise of the book is answered, unless the request sets it."""
-    public_url: WebAddress = ""
-    """Public address of the server, for permanent links in answers; empty: paths."""
     allowed_origins: Annotated[str, _each(_origin_or_all)] = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
     image_origins: Annotated[str, _each(checked_origin)] = ""

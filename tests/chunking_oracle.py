@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.config import PackingConfig
-from app.domain.chunking.related import continues, leads_in
+from app.domain.chunking.structure import continues, leads_in
 from app.domain.document import Block, BlockKind, Document
 from tests.chunking_documents import tools
 

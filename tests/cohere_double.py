@@ -19,7 +19,7 @@ import re
 import socket
 import threading
 import zlib
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -29,7 +29,6 @@ from app.domain.prompts import NO_ANSWER
 from tests.local_http import Handler, Server, running
 
 Json = dict[str, Any]
-CitationOrder = Literal["after", "interleaved", "before"]
 
 _WORD = re.compile(r"\w+")
 SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
@@ -40,7 +39,6 @@ _STOP_WORDS = frozenset(
     )
 )
 _MOST_TEXTS = 96
-_DEFAULT_DIMENSION = {"3": 1024, "4": 1536, "5": 2048}
 
 
 @dataclass(frozen=True)
@@ -70,9 +68,8 @@ class CohereDouble:
     """Serves on an ephemeral port from entering the context to leaving it."""
 
     count_tokens: Callable[[str], int] = lambda text: max(1, len(text) // 4)
-    citation_order: CitationOrder = "after"
-    pieces: int = 4
-    """Words in a content-delta event."""
+    citations_first: bool = False
+    """Whether the citations of an answer precede its text."""
     key: str = "test-key"
 
     requests: list[Recorded] = field(default_factory=list)
@@ -87,11 +84,7 @@ class CohereDouble:
         self.lock = threading.Lock()
         self.release = threading.Event()
         """Set it to let stalled requests go on."""
-        self._faults: dict[str, deque[Fault]] = {
-            "embed": deque(),
-            "chat": deque(),
-            "rerank": deque(),
-        }
+        self._faults: dict[str, deque[Fault]] = defaultdict(deque)
 
     def __enter__(self) -> Self:
         handler = type("Handler", (_Handler,), {"double": self})
@@ -110,8 +103,7 @@ class CohereDouble:
 
     def heal(self) -> None:
         """Forget the faults that are still to come."""
-        for queue in self._faults.values():
-            queue.clear()
+        self._faults.clear()
 
     def to(self, endpoint: str) -> list[Recorded]:
         """The requests to one endpoint."""
@@ -189,24 +181,22 @@ class _Handler(Handler):
     def _answer(self, request: Recorded, fault: Fault | None) -> None:
         if self.headers.get("Authorization") != f"Bearer {self.double.key}":
             raise _Refusal(401, "invalid api token")
-        if fault is not None:
-            if fault.kind == "drop":
-                self._drop()
-                return
-            if fault.kind == "status":
-                self._error(fault.status, fault.message, fault.retry_after)
-                return
-            if fault.kind == "body":
-                self.respond(200, {"Content-Type": "text/html"}, fault.body.encode())
-                return
-            if fault.kind == "stall":
-                self.double.release.wait(30)
-        if request.endpoint == "embed":
-            self._json(200, _embed(self.double, request))
-        elif request.endpoint == "rerank":
-            self._json(200, _rerank(self.double, request))
+        kind = fault.kind if fault else ""
+        if kind == "drop":
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+        elif fault and kind == "status":
+            self._error(fault.status, fault.message, fault.retry_after)
+        elif fault and kind == "body":
+            self.respond(200, {"Content-Type": "text/html"}, fault.body.encode())
         else:
-            self._chat(request)
+            if kind == "stall":
+                self.double.release.wait(30)
+            if request.endpoint == "chat":
+                self._chat(request)
+            else:
+                made = _embed if request.endpoint == "embed" else _rerank
+                self._json(200, made(self.double, request.body))
 
     def _chat(self, request: Recorded) -> None:
         _check_chat(request.body)
@@ -225,10 +215,6 @@ class _Handler(Handler):
     def _chunk(self, text: str) -> None:
         data = text.encode()
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-
-    def _drop(self) -> None:
-        self.close_connection = True
-        self.connection.shutdown(socket.SHUT_RDWR)
 
     def _error(self, status: int, message: str, retry_after: str | None = None) -> None:
         self._json(status, {"id": "double", "message": message}, retry_after)
@@ -259,23 +245,19 @@ def embedding(text: str, dimension: int) -> list[float]:
     return [round(x / length, 6) for x in vector]
 
 
-def _embed(double: CohereDouble, request: Recorded) -> Json:
-    body = request.body
+def _require(met: object, refusal: str) -> None:
+    if not met:
+        raise _Refusal(400, f"invalid request: {refusal}")
+
+
+def _embed(double: CohereDouble, body: Json) -> Json:
     texts: list[str] = body.get("texts") or []
-    if not texts:
-        raise _Refusal(400, "invalid request: at least one text is required")
-    if len(texts) > _MOST_TEXTS:
-        reason = f"must be at most {_MOST_TEXTS} - received {len(texts)}"
-        raise _Refusal(400, f"invalid request: total number of texts {reason}")
-    if body.get("input_type") not in {"search_document", "search_query"}:
-        raise _Refusal(400, "invalid request: valid input_type must be provided")
-    if not all(text.strip() for text in texts):
-        raise _Refusal(400, "invalid request: all texts must be non-empty")
-    version = re.search(r"-v(\d)", body["model"])
-    known = _DEFAULT_DIMENSION.get(version[1]) if version else None
-    if version and version[1] == "3" and body.get("output_dimension"):
-        raise _Refusal(400, "invalid request: output_dimension is not supported by the model")
-    dimension = body.get("output_dimension") or known or 1024
+    _require(0 < len(texts) <= _MOST_TEXTS, f"1 to {_MOST_TEXTS} texts, received {len(texts)}")
+    _require(body.get("input_type") in {"search_document", "search_query"}, "input_type")
+    _require(all(text.strip() for text in texts), "all texts must be non-empty")
+    fixed = "-v3" in body["model"]
+    _require(not (fixed and body.get("output_dimension")), "output_dimension is not supported")
+    dimension = 1_024 if fixed else body["output_dimension"]
     return {
         "id": "double",
         "response_type": "embeddings_by_type",
@@ -285,26 +267,20 @@ def _embed(double: CohereDouble, request: Recorded) -> Json:
     }
 
 
-def _rerank(double: CohereDouble, request: Recorded) -> Json:
-    query = set(words(request.body["query"]))
-    documents: list[str] = request.body["documents"]
-    if not query or not documents:
-        raise _Refusal(400, "invalid request: query and documents must not be empty")
+def _rerank(double: CohereDouble, body: Json) -> Json:
+    """Billed by tokens from version 5 on, by searches before."""
+    query, documents = set(words(body["query"])), body["documents"]
+    _require(query and documents, "query and documents must not be empty")
     scores = [len(query & set(words(text))) / len(query) for text in documents]
     order = sorted(range(len(documents)), key=lambda index: (-scores[index], index))
+    pairs = [f"{body['query']} {text}" for text in documents]
+    by_tokens = "-v5" in body["model"]
+    tokens = sum(map(double.count_tokens, pairs))
     return {
         "id": "double",
         "results": [{"index": index, "relevance_score": scores[index]} for index in order],
-        "meta": _meta(_rerank_bill(double, request.body)),
+        "meta": _meta({"input_tokens": tokens} if by_tokens else {"search_units": 1}),
     }
-
-
-def _rerank_bill(double: CohereDouble, body: Json) -> Json:
-    """Tokens from version 5 on, searches before."""
-    if "-v5" not in body["model"]:
-        return {"search_units": 1}
-    pairs = [f"{body['query']} {text}" for text in body["documents"]]
-    return {"input_tokens": sum(map(double.count_tokens, pairs))}
 
 
 def _meta(billed: Json) -> Json:
@@ -319,17 +295,15 @@ class Reply:
 
 def _check_chat(body: Json) -> None:
     messages = body.get("messages") or []
-    if not messages or messages[-1]["role"] != "user":
-        raise _Refusal(400, "invalid request: the last message must be the user's")
+    _require(messages and messages[-1]["role"] == "user", "the last message must be the user's")
     for message in messages:
-        if message["role"] not in {"system", "user", "assistant"} or not message["content"]:
-            raise _Refusal(400, "message must not be empty in a turn")
+        _require(message["role"] in {"system", "user", "assistant"}, "a role")
+        _require(message["content"], "message must not be empty in a turn")
     names = [document.get("id") for document in body.get("documents") or []]
-    if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
-        raise _Refusal(400, "invalid request: document ids must be unique strings")
+    strings = all(isinstance(name, str) for name in names)
+    _require(strings and len(set(names)) == len(names), "document ids must be unique strings")
     mode = (body.get("citation_options") or {}).get("mode", "FAST")
-    if "command-a" in body["model"] and mode not in {"FAST", "OFF"}:
-        raise _Refusal(400, f"invalid request: citation mode {mode} is not supported")
+    _require(mode in {"FAST", "OFF"}, f"citation mode {mode} is not supported")
 
 
 def _reply(double: CohereDouble, body: Json) -> Reply:
@@ -350,7 +324,7 @@ def _reply(double: CohereDouble, body: Json) -> Reply:
     found.sort(key=lambda item: -item[0])
     if not found:
         return Reply(NO_ANSWER)
-    return _cited(found[:2], off=(body.get("citation_options") or {}).get("mode") == "OFF")
+    return _cited(found[:2])
 
 
 def stand_alone(conversation: str) -> str:
@@ -360,14 +334,14 @@ def stand_alone(conversation: str) -> str:
     return " ".join([*asked[-1:], last])
 
 
-def _cited(found: Sequence[tuple[int, str, str]], off: bool) -> Reply:
+def _cited(found: Sequence[tuple[int, str, str]]) -> Reply:
     text, citations = "", []
     for _, sentence, name in found:
         text += " " if text else ""
         words_cited = sentence.rstrip(".!?")
         citations.append(citation(len(text), words_cited, name))
         text += sentence
-    return Reply(text, () if off else tuple(citations))
+    return Reply(text, tuple(citations))
 
 
 def citation(start: int, text: str, *documents: str) -> Json:
@@ -395,48 +369,29 @@ def _usage(double: CohereDouble, body: Json, reply: Reply) -> Json:
 
 def _stream(double: CohereDouble, body: Json, reply: Reply) -> Iterator[str]:
     """Server-sent events."""
-    yield _event({"type": "message-start", "id": "double", "delta": {"message": _assistant()}})
+    message: Json = {"role": "assistant", "content": [], "tool_calls": [], "citations": []}
+    yield _event({"type": "message-start", "id": "double", "delta": {"message": message}})
     content: Json = {"type": "text", "text": ""}
     yield _event({"type": "content-start", "index": 0, "delta": {"message": {"content": content}}})
-    citations = list(enumerate(reply.citations))
-    if double.citation_order == "before":
-        yield from _citation_events(citations)
-    sent = 0
-    for piece in _pieces(reply.text, double.pieces):
-        delta = {"message": {"content": {"text": piece}}}
-        yield _event({"type": "content-delta", "index": 0, "delta": delta})
-        sent += len(piece)
-        if double.citation_order == "interleaved":
-            ready = [item for item in citations if item[1]["end"] <= sent]
-            yield from _citation_events(ready)
-            citations = citations[len(ready) :]
-    if double.citation_order == "after":
-        yield from _citation_events(citations)
+    # A few words at a time, each with the blank before it, as tokens are.
+    parts = re.findall(r"\s*\S+|\s+$", reply.text)
+    pieces = ["".join(parts[start : start + 4]) for start in range(0, len(parts), 4)]
+    deltas = [
+        {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": piece}}}}
+        for piece in pieces
+    ]
+    cited = [
+        {"type": "citation-start", "index": index, "delta": {"message": {"citations": one}}}
+        for index, one in enumerate(reply.citations)
+    ]
+    yield from map(_event, cited + deltas if double.citations_first else deltas + cited)
     yield _event({"type": "content-end", "index": 0})
     end: Json = {"finish_reason": "COMPLETE", "usage": _usage(double, body, reply)}
     yield _event({"type": "message-end", "id": "double", "delta": end})
 
 
-def _assistant() -> Json:
-    return {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
-
-
-def _citation_events(citations: Sequence[tuple[int, Json]]) -> Iterator[str]:
-    for index, citation in citations:
-        delta = {"message": {"citations": citation}}
-        yield _event({"type": "citation-start", "index": index, "delta": delta})
-        yield _event({"type": "citation-end", "index": index})
-
-
 def _event(data: Json) -> str:
     return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n"
-
-
-def _pieces(text: str, words_each: int) -> Iterator[str]:
-    """The text in pieces of a few words, each with the blank before it, as tokens are."""
-    parts = re.findall(r"\s*\S+|\s+$", text)
-    for start in range(0, len(parts), words_each):
-        yield "".join(parts[start : start + words_each])
 
 
 def seeded_faults(seed: int, share: float) -> Callable[[Recorded], Fault | None]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
 
 from app.adapters.providers.cohere_client import CohereClient
-from app.adapters.providers.cohere_embedder import CohereEmbedder
+from app.adapters.providers.cohere_embedder import TARIFFS, CohereEmbedder
 from app.adapters.providers.cohere_reranker import CohereReranker
-from app.domain.cost import RateLimits
-from app.services.rate_limiter import RateLimiter
+from app.adapters.providers.rate_limiter import RateLimiter
+from app.domain.cost import Price, Tariff
 from tests.made_chunks import count_words
 from tests.provider_fakes import free_calls
 
@@ -28,19 +28,19 @@ class InstantClock:
         await asyncio.sleep(0)
 
 
-def unlimited() -> RateLimiter:
-    """Without limits and without real back-off."""
-    clock = InstantClock()
-    return RateLimiter(RateLimits(), clock=clock.now, sleep=clock.sleep)
-
-
 def cohere_embedder(
-    client: CohereClient, limiter: RateLimiter | None = None, **options: Any
+    client: CohereClient,
+    tariff: Tariff = TARIFFS["production"],
+    model: str = "embed-v4.0",
+    count_tokens: Callable[[str], int] = count_words,
+    price: Price | None = None,
 ) -> CohereEmbedder:
-    calls = free_calls(limiter=limiter or unlimited())
-    given = {"count_tokens": count_words, "model": "embed-v4.0", "dimension": 256, **options}
-    return CohereEmbedder(client, calls, **given)
+    """Without real back-off."""
+    clock = InstantClock()
+    calls = free_calls(model, price, sleep=clock.sleep)
+    limiter = RateLimiter(tariff, clock.now, clock.sleep)
+    return CohereEmbedder(client, calls, calls, limiter, count_tokens)
 
 
 def cohere_reranker(client: CohereClient, model: str = "rerank-v3.5") -> CohereReranker:
-    return CohereReranker(client, free_calls(), count_words, model)
+    return CohereReranker(client, free_calls(model), count_words)

@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,7 +28,9 @@ from app.services.phases import Phase, Phases
 from app.settings import Settings
 from tests.ingesting import BOOK, URL, make_book
 
-embedder.MAX_TEXTS = 8  # small batches, so that a kill may come between them
+# Small batches, so that a kill may come between them.
+small = {tier: replace(tariff, texts_per_call=8) for tier, tariff in embedder.TARIFFS.items()}
+embedder.TARIFFS = small
 
 
 def tell(phase: Phase) -> None:

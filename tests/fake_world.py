@@ -19,9 +19,11 @@ from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.forms import asked_kinds
 from app.domain.answering.question_analysis import QuestionFeatures, name_asked, term_weights
-from app.domain.answering.relevance import Relevance
+from app.domain.answering.relevance import Relevance, candidates
+from app.domain.answering.units import SplitSentences, units_of
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.cost import Tariff
 from app.domain.generated_text.events import (
     GeneratedCitation,
     GeneratedEnd,
@@ -129,9 +131,7 @@ class FakeEmbedder:
     space: str = "fake"
     dimension: int = DIMENSION
     error: Exception | None = None
-
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        return [_embed(text) for text in texts]
+    tariff: Tariff = field(default_factory=Tariff)
 
     async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
         yield [_embed(text) for text in texts]
@@ -411,10 +411,17 @@ def asked(question: str) -> QuestionFeatures:
     )
 
 
+def unit_texts(one: Passage, split: SplitSentences = split_sentences) -> list[str]:
+    """The units of an English paragraph."""
+    (source,) = context_of(one)
+    return [unit.text for unit in units_of(source, split, "en")]
+
+
 def extracted(
     question: str, *passages: Passage, readings: Sequence[float] = (), read: str = ""
 ) -> ExtractiveAnswer:
     """The extractive answer with equal term weights; `readings` of the paragraphs, else 0."""
     context = context_of(*in_order(*passages))
-    given = dict(enumerate(readings))
-    return extract(Relevance(asked(question), context, split_sentences, readings=given), read)
+    features = asked(question)
+    relevance = Relevance(features, readings=dict(enumerate(readings)))
+    return extract(relevance.scored(candidates(features, context, split_sentences)), read)

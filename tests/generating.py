@@ -7,6 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeAlias
 
+import pytest
+
+from app.adapters.providers import cohere_chat
 from app.adapters.providers.cohere_chat import CohereGenerator
 from app.adapters.providers.cohere_client import open_client
 from app.adapters.providers.openai_chat import OpenAIGenerator, open_server
@@ -14,6 +17,7 @@ from app.domain.generated_text.events import GeneratedText, GeneratorEvent
 from app.domain.prompts import ANSWER_FROM_DOCUMENTS, ANSWER_FROM_NUMBERED_SOURCES
 from app.domain.retrieval.query import ContextPassage, Turn
 from app.services.ports import GenerationRequest, Generator
+from app.services.provider_calls import ProviderCalls
 from tests.cohere_double import CohereDouble
 from tests.fake_world import context_of, passage
 from tests.provider_fakes import free_calls
@@ -38,25 +42,27 @@ CONTEXT = (
 @asynccontextmanager
 async def cohere_at(url: str, seconds: float = 10.0) -> AsyncIterator[CohereGenerator]:
     """A model that waits `seconds` for each event."""
-    async with open_client(CohereDouble.key, url) as client:
-        calls = free_calls(), free_calls()
-        yield CohereGenerator(client.provider, *calls, "command-a-03-2025", event_seconds=seconds)
+    calls = free_calls("command-a-03-2025")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cohere_chat, "EVENT_SECONDS", seconds)
+        async with open_client(CohereDouble.key, url) as client:
+            yield CohereGenerator(client.provider, calls, calls)
 
 
 @asynccontextmanager
 async def openai_at(
-    url: str, key: str | None = None, seconds: float = 10.0, **options: Any
+    url: str,
+    key: str | None = None,
+    seconds: float = 10.0,
+    calls: ProviderCalls | None = None,
+    **options: Any,
 ) -> AsyncIterator[OpenAIGenerator]:
     """A model that waits `seconds` for each part of an answer."""
+    calls = calls or free_calls()
     async with open_server(url, key) as server:
-        calls = free_calls(), free_calls()
-        yield OpenAIGenerator(
-            server,
-            *calls,
-            **{"model": "llama", **options},
-            first_seconds=seconds,
-            chunk_seconds=seconds,
-        )
+        model = OpenAIGenerator(server, calls, calls, **options)
+        model.first_seconds = model.chunk_seconds = seconds
+        yield model
 
 
 async def answer(

@@ -37,6 +37,11 @@ def chunk_id(book: str, number: int) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{book}/{number}"))
 
 
+def ids(*numbers: int) -> set[str]:
+    """The ids of these chunks of the book "book"."""
+    return {chunk_id("book", number) for number in numbers}
+
+
 def passage(paragraph_id: str, text: str, start: int = 0) -> Passage:
     return made_passage(
         text,

@@ -8,7 +8,6 @@ import textwrap
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.index_points import chunk_id
 
 
 class Clock:
@@ -17,10 +16,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-def ids(*numbers: int) -> set[str]:
-    return {chunk_id("book", number) for number in numbers}
 
 
 def in_process(home: Path, body: str) -> subprocess.Popen[str]:

@@ -13,12 +13,13 @@ from pathlib import Path
 from app.bootstrap.application import Application, application
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
+from app.domain.cost import Tariff
 from app.domain.errors import ProviderUnavailable
 from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import SearchFilter, Vector
 from app.services.ingest import IngestBook, IngestReport, IngestRequest
 from app.services.phases import Phases
-from app.services.ports import Embedder
+from app.services.ports import Embedder, embed_documents
 from app.settings import Settings
 from tests.serving import offline_settings
 
@@ -76,8 +77,9 @@ class CountingEmbedder:
     def dimension(self) -> int:
         return self.inner.dimension
 
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        return [vector async for page in self.embed_batches(texts) for vector in page]
+    @property
+    def tariff(self) -> Tariff:
+        return self.inner.tariff
 
     async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
         for number, start in enumerate(range(0, len(texts), self.batch)):
@@ -86,7 +88,7 @@ class CountingEmbedder:
                 raise ProviderUnavailable(message)
             page = texts[start : start + self.batch]
             self.texts.update(page)
-            yield await self.inner.embed_documents(page)
+            yield await embed_documents(self.inner, page)
 
     async def embed_query(self, text: str) -> Vector:
         return await self.inner.embed_query(text)

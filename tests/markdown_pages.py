@@ -1,22 +1,43 @@
-"""Reads a page of Markdown from a string, for tests."""
+"""Reads Markdown from a string, and books with their paragraph ids, for tests."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-from app.adapters.reading.documents import PageInfo, with_ids
+from app.adapters.reading.book import read_book
+from app.adapters.reading.documents import PageInfo
 from app.adapters.reading.pages import PageReader
 from app.adapters.reading.source_files import SourceFiles
-from app.domain.document import BlockKind, Document, Site
+from app.domain.book_id import BookId
+from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.errors import BookError
+from app.domain.identity import keep_ids
 from app.domain.languages import language_of_text
+from app.domain.ledger import Ledger
 
 
-def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
-    """Read a page as a book of its own. It cannot include files."""
+def identified(book: Book) -> Book:
+    return keep_ids(book, Ledger())[0]
+
+
+def read_identified(folder: Path) -> Book:
+    return identified(read_book(folder))
+
+
+def as_book(page: Document) -> Book:
+    return Book(BookId("b"), "B", Site.PLAIN, "", page.language, "1", (page,))
+
+
+def read_page(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
+    """Read a page as it is before its paragraphs have ids. It cannot include files."""
     page = PageReader(SourceFiles(Path("/nowhere"))).markdown(PageInfo(file, ""), text, site)
     if page is None:
         raise BookError("no text found", file)
     prose = (block.text for block in page.blocks if block.kind is BlockKind.PARAGRAPH)
-    return replace(with_ids([page])[0], language=language_of_text("\n".join(prose)))
+    return replace(page, language=language_of_text("\n".join(prose)))
+
+
+def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
+    """Read a page as a book of its own."""
+    return identified(as_book(read_page(text, site=site, file=file))).documents[0]

@@ -6,31 +6,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-import httpx
 import pytest
 
-from app.adapters.providers.http import Provider
 from app.adapters.sqlite.spending import SqliteSpending
 from app.bootstrap import providers
 from app.domain.cost import Price
 from app.services.budget import Budget
 from app.services.provider_calls import ProviderCalls
-from app.services.rate_limiter import RateLimiter
 from app.services.resilience import CircuitBreaker
 
 
-def model_server(client: httpx.AsyncClient) -> Provider:
-    """A model server behind this client."""
-    return Provider(client, "the model server", "RAG_OPENAI_API_KEY", "RAG_OPENAI_BASE_URL")
-
-
 def free_calls(
-    breaker: CircuitBreaker | None = None, limiter: RateLimiter | None = None
+    model: str = "llama",
+    price: Price | None = None,
+    **options: Any,
 ) -> ProviderCalls:
     """Without a budget, and without a file: what is free is not counted."""
-    budget = Budget(SqliteSpending(Path("never-written")), None, None)
-    return ProviderCalls(budget, Price(), breaker or CircuitBreaker("the provider"), limiter)
+    budget = Budget(SqliteSpending(Path("never-written")), {})
+    given = {"breaker": CircuitBreaker("the provider"), **options}
+    return ProviderCalls(model, budget, price, **given)
 
 
 @contextmanager

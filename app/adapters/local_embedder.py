@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from app.domain.cost import EmbedderLimits
+from app.domain.cost import Tariff
 from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
 
@@ -43,8 +43,7 @@ class LocalEmbedder:
 
     space = MODEL
     dimension = DIMENSION
-    limits = EmbedderLimits(texts_per_call=_BATCH)
-    billed_tokens = 0
+    tariff = Tariff(texts_per_call=_BATCH)
 
     def __init__(self, token_vectors: NDArray[np.float16], tokenizer: Tokenizer) -> None:
         """`token_vectors` has the shape (vocabulary size, 256)."""
@@ -56,11 +55,16 @@ class LocalEmbedder:
         """Read the model from the installed wheel (about 0.3 s). ConfigError if that fails."""
         from tokenizers import Tokenizer  # noqa: PLC0415 - only the process that embeds pays
 
-        folder = _package_folder()
-        weights = _read(folder / _WEIGHTS)
-        tokenizer = _read(folder / _TOKENIZER)
+        package = importlib.util.find_spec("wordllama")
+        folder = Path((package and package.origin) or "").parent
+        try:
+            weights = (folder / _WEIGHTS).read_bytes()
+            tokenizer = (folder / _TOKENIZER).read_bytes()
+        except OSError:
+            weights = tokenizer = b""
         if hashlib.sha256(weights + tokenizer).hexdigest() != _SHA256:
-            message = f"{folder}: not the model {MODEL}; install wordllama 0.4.0.post1 again"
+            missing = f"the local model {MODEL} is missing, or there is another version of it"
+            message = f"{missing}: pip install wordllama==0.4.0.post1"
             raise ConfigError(message)
         # The file is a header and one array, as its hash says. It stays on disk: 16 MB less memory
         # than read, and 32 MB less than converted.
@@ -69,15 +73,12 @@ class LocalEmbedder:
         vectors = np.memmap(folder / _WEIGHTS, np.float16, "r", header, shape)
         return cls(vectors, Tokenizer.from_buffer(tokenizer))
 
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        if len(texts) <= _FEW:
-            return self._embed(texts)
-        return [vector async for vectors in self.embed_batches(texts) for vector in vectors]
-
     async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
         """Yield the vectors of each finished batch."""
         for start in range(0, len(texts), _BATCH):
-            yield await asyncio.to_thread(self._embed, texts[start : start + _BATCH])
+            some = texts[start : start + _BATCH]
+            few = len(some) <= _FEW
+            yield self._embed(some) if few else await asyncio.to_thread(self._embed, some)
 
     async def embed_query(self, text: str) -> Vector:
         # Not in a thread: embedding a question takes less time than starting a thread.
@@ -95,19 +96,3 @@ class LocalEmbedder:
         mean = np.add.reduce(vectors) / np.float32(len(vectors))
         length = float(np.sqrt(mean.dot(mean))) or 1.0
         return array("f", (mean / np.float32(length)).tobytes())
-
-
-def _package_folder() -> Path:
-    spec = importlib.util.find_spec("wordllama")
-    if spec is None or not spec.submodule_search_locations:
-        message = f"the local model {MODEL} is missing: pip install wordllama"
-        raise ConfigError(message)
-    return Path(spec.submodule_search_locations[0])
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}); install wordllama again"
-        raise ConfigError(message) from error

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
-from app.api.book_list import BookBody
 from app.api.ingest_jobs import IngestJob, IngestJobs
 from app.api.keys import BEARER, AdminKey, allowed
 from app.api.problems import Refused
 from app.api.requests import BookName
-from app.api.routes import Rag, problems
+from app.api.routes import Rag
 from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.domain.errors import InputError
+from app.domain.indexed_book import BookManifest
 from app.domain.ledger import to_lines
 from app.domain.urls import checked_base_url
 
@@ -27,7 +24,6 @@ router = APIRouter(
     prefix="/v1/admin/books/{book}",
     tags=["admin"],
     dependencies=[Depends(BEARER)],
-    responses=problems(401, 403, 404, 409, 422, 503),
 )
 
 
@@ -79,18 +75,10 @@ async def ingest(
             "`textbook-rag ingest` with the server's RAG_HOME"
         )
         raise InputError(message)
-    jobs: IngestJobs = request.app.state.ingest_jobs
-    jobs.require_free()
     options = [f"--base-url={checked_base_url(base_url)}"]
     options += [f"--site={site}"] if site else []
-    jobs.uploads.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(dir=jobs.uploads))
-    try:
-        job = jobs.start(book, await _store_body(request, scratch / "upload.zip"), options)
-    except BaseException:
-        shutil.rmtree(scratch, ignore_errors=True)
-        raise
-    return job
+    jobs: IngestJobs = request.app.state.ingest_jobs
+    return await jobs.start(book, request.stream(), options)
 
 
 @router.get("/ingest", summary="The state of a book's last ingest")
@@ -110,9 +98,9 @@ async def state(book: OwnBook, request: Request) -> IngestJob:
     "/rollback",
     summary="Go back to the generation before the last ingest",
 )
-async def rollback(book: OwnBook, rag: Rag) -> BookBody:
+async def rollback(book: OwnBook, rag: Rag) -> BookManifest:
     """A second rollback undoes the first."""
-    return BookBody.model_validate(await rag.index.rollback(book))
+    return await rag.index.rollback(book)
 
 
 @router.delete(
@@ -139,14 +127,3 @@ async def ledger(book: OwnBook, rag: Rag) -> Response:
         raise Refused(404, "book_not_found", detail)
     text = "".join(f"{line}\n" for line in to_lines(found))
     return PlainTextResponse(text, media_type="application/jsonl")
-
-
-async def _store_body(request: Request, path: Path) -> Path:
-    """Write the body to the file while it arrives. InputError if it is empty; ClientDisconnect."""
-    with path.open("wb") as file:
-        async for part in request.stream():
-            await asyncio.to_thread(file.write, part)
-        if not file.tell():
-            message = "no archive was sent"
-            raise InputError(message)
-    return path

@@ -7,32 +7,22 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
-from app.api.events import DeltaEvent, SourcesEvent, StartEvent
-from app.api.problems import ErrorEvent, Problem
+from app.api.problems import Problem
 
 DESCRIPTION = """\
 Questions to a textbook, answered from the book only. Each claim has a citation that opens the
 book's site at the cited paragraph. Errors are RFC 9457 problems with a stable `code`.
 """
-TAGS = [
-    {"name": "answers", "description": "Ask and search."},
-    {"name": "books", "description": "What is in the index."},
-    {"name": "protocols", "description": "The same answers in the protocols of other APIs."},
-    {"name": "admin", "description": "Bring books up to date, with a secret key."},
-    {"name": "operation", "description": "For the operator's monitoring."},
-]
-_UNRETURNED = (Problem, StartEvent, SourcesEvent, DeltaEvent, ErrorEvent)
-"""What is in the description but no route's response model: problems, events."""
 
 
 def extend_description(app: FastAPI) -> None:
+    """Add the problems, which no route returns itself."""
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
         document = generate()
         _, found = models_json_schema(
-            [(one, "serialization") for one in _UNRETURNED],
-            ref_template="#/components/schemas/{model}",
+            [(Problem, "serialization")], ref_template="#/components/schemas/{model}"
         )
         document["components"]["schemas"].update(found["$defs"])
         return document

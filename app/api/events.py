@@ -1,8 +1,9 @@
 """The server-sent events of a streamed answer: their data as JSON, and their encoding.
 
-The order of events: `start`, `sources` (the paragraphs used), then `delta` and `citation`
-interleaved, then `end` with the whole answer. An `error` may come at any point and is the last
-event. Every 15 seconds a comment line is sent, so that proxies keep the connection open.
+The order of events: `start` (mode and confidence as planned), `sources` (the paragraphs used), then
+`delta` and `citation` interleaved, then `end` with the whole answer. An `error` may come at any
+point and is the last event. Every 15 seconds a comment line is sent, so that proxies keep the
+connection open.
 
 If the client disconnects before the end, the answer is cancelled, since it costs money. After a
 broken connection the client asks again; on `start` it discards what it has.
@@ -11,26 +12,16 @@ broken connection the client asks again; on `start` it discards what it has.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from fastapi.responses import StreamingResponse
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
-from pydantic import BaseModel
 from starlette.types import Send
 
 from app.api.problems import ErrorEvent
-from app.api.responses import Body, CitationBody, answer_body
-from app.domain.answer import (
-    AnswerEvent,
-    AnswerMode,
-    CitationFound,
-    Confidence,
-    Source,
-    Started,
-    TextDelta,
-)
+from app.api.responses import json_text
+from app.domain.answer import AnswerEvent, CitationFound, Started, TextDelta
 
 MEDIA_TYPE = "text/event-stream"
 
@@ -63,56 +54,31 @@ async def _ping(send: Send) -> None:
         await send({"type": "http.response.body", "body": KEEPALIVE_COMMENT, "more_body": True})
 
 
-class StartEvent(Body):
-    """The answer starts; a client discards what it received before."""
-
-    mode: AnswerMode
-    """As planned; `end` has the final mode."""
-    confidence: Confidence
-    """From the score alone; `end` has the final value."""
-
-
-class SourcesEvent(Body):
-    sources: list[Source]
-    """The paragraphs used, best first; in a refusal, the nearest sections."""
-
-
-class DeltaEvent(Body):
-    text: str
-
-
 EventFormat: TypeAlias = Callable[[AnswerEvent | ErrorEvent], Iterator[bytes]]
 """Encodes an event of an answer as server-sent events in the format of a protocol."""
 
 
-def chat_events(event: AnswerEvent | ErrorEvent, public_url: str = "") -> Iterator[bytes]:
+def chat_events(event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
     """The format of `POST /v1/chat`."""
     if isinstance(event, ErrorEvent):
-        yield frame("error", event)
+        yield frame(event, "error")
     elif isinstance(event, Started):
-        yield frame("start", StartEvent.model_validate(event))
-        yield frame("sources", SourcesEvent.model_validate(event))
+        yield frame({"mode": event.mode, "confidence": event.confidence}, "start")
+        yield frame({"sources": event.sources}, "sources")
     elif isinstance(event, TextDelta):
-        yield frame("delta", DeltaEvent.model_validate(event))
+        yield frame(event, "delta")
     elif isinstance(event, CitationFound):
-        context = {"public_url": public_url}
-        yield frame("citation", CitationBody.model_validate(event.citation, context=context))
+        yield frame(event.citation, "citation")
     else:
-        yield frame("end", answer_body(event.answer, public_url))
+        yield frame(event.answer, "end")
 
 
-def frame(name: str, data: BaseModel) -> bytes:
-    return data_frame(data.model_dump_json(), name)
-
-
-def json_frame(data: dict[str, Any]) -> bytes:
-    return data_frame(json.dumps(data, ensure_ascii=False))
-
-
+DONE = format_sse_event(data_str="[DONE]")
+"""The end of a stream in other protocols."""
 # Line ends of Unicode, but not of JSON or server-sent events. Some clients split lines at them.
-_LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
+_LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\u2028\u2029"}
 
 
-def data_frame(text: str, name: str | None = None) -> bytes:
-    """Encode a JSON text as an event."""
-    return format_sse_event(data_str=text.translate(_LINE_ENDS), event=name)
+def frame(data: object, name: str | None = None) -> bytes:
+    """Encode an event with JSON data."""
+    return format_sse_event(data_str=json_text(data).translate(_LINE_ENDS), event=name)

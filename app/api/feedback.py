@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import from_json
 
 from app.api.keys import BEARER, FEEDBACK, books_for
 from app.api.requests import RequestBody
-from app.api.routes import V1, Rag, problems
+from app.api.routes import Rag
 from app.domain.errors import AnswerNotFound
 from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, Mark, MarkKind, Rating
 
-router = APIRouter(dependencies=[Depends(BEARER)], responses=problems(*V1))
+router = APIRouter(dependencies=[Depends(BEARER)])
 
 
 class CitationFeedback(RequestBody):
@@ -33,12 +33,6 @@ class FeedbackRequest(RequestBody):
     reason: Annotated[str | None, StringConstraints(max_length=MAX_REASON_CHARS)] = None
     """The reader's words; e-mail addresses and phone numbers are masked."""
     citation: CitationFeedback | None = None
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"answer_id": "1f0c9d3e5b7a2c44", "rating": "down", "reason": "too long"}]
-        }
-    )
 
     @model_validator(mode="before")
     @classmethod

@@ -8,9 +8,10 @@ import logging
 import os
 import shutil
 import sys
+import tempfile
 import time
 from asyncio.subprocess import PIPE, STDOUT, Process
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from pydantic import JsonValue
 from app.api.problems import ErrorEvent
 from app.api.responses import Body
 from app.domain.book_id import BookId
-from app.domain.errors import IndexBusy, RagError, StorageError
+from app.domain.errors import IndexBusy, InputError, RagError, StorageError
 from app.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -41,14 +42,11 @@ class IngestJob(Body):
     """failed: the index is unchanged."""
     started_at: datetime
     ended_at: datetime | None = None
-    phase: str = ""
-    """read, chunk, compare, embed, index, publish."""
-    done: int = 0
-    total: int = 0
-    """0 if unknown."""
-    unit: str = ""
+    progress: dict[str, JsonValue] | None = None
+    """`phase` (read, chunk, compare, embed, index, publish), `done`, `total` (0 if unknown) and
+    `unit`; as `textbook-rag ingest --json` prints them."""
     report: dict[str, JsonValue] | None = None
-    """As `textbook-rag ingest --json` prints it."""
+    """As `textbook-rag ingest --json` prints it at the end."""
     error: ErrorEvent | None = None
 
 
@@ -56,27 +54,36 @@ class IngestJobs:
     """Runs one ingest at a time, and keeps the last one of each book."""
 
     def __init__(self, settings: Settings) -> None:
-        self.uploads = settings.home.absolute() / "uploads"
-        _remove_leftovers(self.uploads)
+        self._uploads = settings.home.absolute() / "uploads"
+        _remove_leftovers(self._uploads)
         self._environment = {**os.environ, **settings.as_environment()}
         self._last: dict[BookId, IngestJob] = {}
         self._task: asyncio.Task[None] | None = None
 
-    def require_free(self) -> None:
-        """Raise IndexBusy while a job runs."""
+    async def start(
+        self, book: BookId, archive: AsyncIterator[bytes], options: Sequence[str]
+    ) -> IngestJob:
+        """Store the archive and start to ingest it. IndexBusy while another job runs."""
+        self._require_free()
+        self._uploads.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=self._uploads))
+        try:
+            await _store(archive, folder / "upload.zip")
+            self._require_free()
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        job = self._last[book] = IngestJob(book=book, started_at=datetime.now(UTC))
+        command = ("ingest", str(folder / "upload.zip"), "--book", book, "--json", *options)
+        # The archive is unpacked in its own folder, which is deleted even if the child is killed.
+        environment = {**self._environment, "TMPDIR": str(folder)}
+        self._task = asyncio.create_task(_run(job, command, environment))
+        return job
+
+    def _require_free(self) -> None:
         if self._task is not None and not self._task.done():
             message = "an ingest is running: a server runs one at a time"
             raise IndexBusy(message)
-
-    def start(self, book: BookId, archive: Path, options: Sequence[str]) -> IngestJob:
-        """Start to ingest the archive; its folder is deleted at the end. Raises IndexBusy."""
-        self.require_free()
-        job = self._last[book] = IngestJob(book=book, started_at=datetime.now(UTC))
-        arguments = ("ingest", str(archive), "--book", book, "--json", *options)
-        # The archive is unpacked in its own folder, which is deleted even if the child is killed.
-        environment = {**self._environment, "TMPDIR": str(archive.parent)}
-        self._task = asyncio.create_task(_run(job, arguments, environment))
-        return job
 
     def last(self, book: BookId) -> IngestJob | None:
         """Return the book's last job of this server."""
@@ -89,39 +96,42 @@ class IngestJobs:
             await asyncio.wait({self._task})
 
 
-async def _run(job: IngestJob, arguments: Sequence[str], environment: dict[str, str]) -> None:
-    """Run `ingest --json`; its output becomes the job's progress and result.
+async def _store(archive: AsyncIterator[bytes], path: Path) -> None:
+    """Write the archive while it arrives. InputError if it is empty; ClientDisconnect."""
+    with path.open("wb") as file:
+        async for part in archive:
+            await asyncio.to_thread(file.write, part)
+        if not file.tell():
+            message = "no archive was sent"
+            raise InputError(message)
 
-    Cancellation leaves the index unchanged.
+
+async def _run(job: IngestJob, command: Sequence[str], environment: dict[str, str]) -> None:
+    """Run `ingest --json` in a process of low priority, which cancellation kills.
+
+    Its output becomes the job's progress and result.
     """
     error: ErrorEvent | None = ErrorEvent(code=RagError.code, message="the ingest was broken off")
     try:
-        error = await _ingest(job, arguments, environment)
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "app.cli", *command),
+            stdout=PIPE,
+            stderr=STDOUT,
+            limit=_MAX_LINE,
+            cwd=_ROOT,
+            env=environment,
+        )
+        try:
+            give_way(child.pid)
+            error = await _followed(child, job)
+        finally:
+            if child.returncode is None:
+                child.kill()
+            await child.wait()
     finally:
         shutil.rmtree(environment["TMPDIR"], ignore_errors=True)
         job.error, job.ended_at = error, datetime.now(UTC)
         job.state = "failed" if error else "done"
-
-
-async def _ingest(
-    job: IngestJob, arguments: Sequence[str], environment: dict[str, str]
-) -> ErrorEvent | None:
-    """Run the command in a process of low priority, which cancellation kills; return its error."""
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "app.cli", *arguments),
-        stdout=PIPE,
-        stderr=STDOUT,
-        limit=_MAX_LINE,
-        cwd=_ROOT,
-        env=environment,
-    )
-    try:
-        give_way(child.pid)
-        return await _followed(child, job)
-    finally:
-        if child.returncode is None:
-            child.kill()
-        await child.wait()
 
 
 def give_way(pid: int) -> None:
@@ -143,17 +153,18 @@ async def _followed(child: Process, job: IngestJob) -> ErrorEvent | None:
     """Read the child's lines until it ends; return its error. Lines without JSON are logged."""
     error = None
     async for line in child.stdout or asyncio.StreamReader():
-        sent = _object(line)
+        try:
+            sent: dict[str, Any] = dict(json.loads(line))
+        except (ValueError, TypeError):
+            _log.info("ingest.said", extra={"line": line.decode("utf-8", "replace").rstrip()})
+            continue
         if "phase" in sent:
-            job.phase, job.done = sent["phase"], sent["done"]
-            job.total, job.unit = sent["total"], sent["unit"]
+            job.progress = sent
         elif "error" in sent:
             # With its detailed message: only the owner sees it.
             error = ErrorEvent(code=sent["error"], message=sent["message"])
-        elif sent:
-            job.report = sent
         else:
-            _log.info("ingest.said", extra={"line": line.decode("utf-8", "replace").rstrip()})
+            job.report = sent
     status = await child.wait()
     if error is None and (status or job.report is None):
         message = (
@@ -162,15 +173,6 @@ async def _followed(child: Process, job: IngestJob) -> ErrorEvent | None:
         )
         return ErrorEvent(code=StorageError.code, message=message)
     return error
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    """Return the JSON object of a line; an empty one for a message."""
-    try:
-        found = json.loads(line) if line.startswith(b"{") else {}
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _remove_leftovers(uploads: Path) -> None:

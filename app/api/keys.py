@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from ipaddress import ip_address
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
+from starlette.datastructures import Headers
 
 from app.api.limits import client_of
-from app.api.origins import host_of, is_loopback, origin_of
-from app.api.problems import Refused, report, status_of
+from app.api.problems import Refused
 from app.bootstrap.local_state import SiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotAllowed, ConfigError, StorageError
@@ -43,31 +44,16 @@ def require_key(request: Request, keys: SiteKeys, *, open_to_all: bool) -> None:
 
     If the server has no keys, it answers only requests from this machine that no proxy forwarded.
     With `open_to_all`, no key is needed. A key that starts with `pk_` or `sk_` must always be
-    valid.
+    valid. StorageError if the keys cannot be read.
     """
     path = request.scope["path"]
     if not path.startswith(API_PREFIX) or path == DESCRIPTION:
         return
-    scheme, key = _sent(request)
-    if not scheme and path == FEEDBACK:
-        scheme, key = _sent_by_beacon(request)
     # Clients of other protocols always send some key, such as `none`.
-    if open_to_all and not key.startswith(_PREFIXES):
+    ours = _sent(request)[1].startswith(_PREFIXES)
+    if not ours and (open_to_all or (not keys.all() and is_local(request))):
         return
-    try:
-        known = keys.all()
-    except StorageError as error:
-        report(error)
-        rule = status_of(error)
-        raise Refused(rule.status, error.code, rule.detail, {"Retry-After": "30"}) from None
-    if not known and is_local(request) and not key.startswith(_PREFIXES):
-        return
-    if not scheme:
-        detail = "send a key: `Authorization: Bearer pk_...`"
-        raise Refused(401, "key_required", detail, _CHALLENGE)
-    found = _known_key(scheme, key, known)
-    if found is None:
-        raise Refused(401, "key_unknown", _UNKNOWN_KEY, _CHALLENGE)
+    found = _valid_key(request, keys)
     if not found.allows_origin(origin_of(request.headers)):
         detail = "the key is not valid for the page's origin"
         raise Refused(403, "origin_not_allowed", detail)
@@ -76,19 +62,10 @@ def require_key(request: Request, keys: SiteKeys, *, open_to_all: bool) -> None:
 
 async def admin_key(request: Request) -> SiteKey:
     """Dependency: the request's secret key; the owner needs it even on this machine. Refused."""
-    keys: SiteKeys = request.app.state.keys
-    scheme, key = _sent(request)
-    # A request without a key is asked for one, even if the keys cannot be read.
-    if not key:
-        detail = "send a key of `textbook-rag keys add --secret`: `Authorization: Bearer sk_...`"
-        raise Refused(401, "key_required", detail, _CHALLENGE)
-    found = _known_key(scheme, key, keys.all())
-    if found is None:
-        raise Refused(401, "key_unknown", _UNKNOWN_KEY, _CHALLENGE)
+    found = _valid_key(request, request.app.state.keys)
     if found.kind is not KeyKind.SECRET:
-        raise Refused(
-            403, "secret_key_required", "a publishable key is for readers' questions only"
-        )
+        detail = "a publishable key is for readers' questions only"
+        raise Refused(403, "secret_key_required", detail)
     return found
 
 
@@ -102,19 +79,28 @@ AdminKey = Annotated[SiteKey, Depends(admin_key)]
 
 
 def _sent(request: Request) -> tuple[str, str]:
-    """Return scheme (lower case) and key of the Authorization header; "" for a missing part."""
-    scheme, _, key = request.headers.get("authorization", "").strip().partition(" ")
+    """Return scheme and key; "" for a missing part.
+
+    A beacon has no headers of its own, so its publishable key is in its address.
+    """
+    header = request.headers.get("authorization", "").strip()
+    beacon = request.query_params.get("key", "") if request.scope["path"] == FEEDBACK else ""
+    if not header and beacon.startswith(f"{KeyKind.PUBLISHABLE}_"):
+        return "bearer", beacon
+    scheme, _, key = header.partition(" ")
     return scheme.lower(), key.strip()
 
 
-def _sent_by_beacon(request: Request) -> tuple[str, str]:
-    """Return scheme and publishable key of the address: a beacon has no headers of its own."""
-    key = request.query_params.get("key", "")
-    return ("bearer", key) if key.startswith(f"{KeyKind.PUBLISHABLE}_") else ("", "")
-
-
-def _known_key(scheme: str, key: str, known: Sequence[SiteKey]) -> SiteKey | None:
-    return find_key(key, known) if scheme == "bearer" and len(key) <= LONGEST_KEY else None
+def _valid_key(request: Request, keys: SiteKeys) -> SiteKey:
+    """Return the request's key. Refused if it has none, or one that the server does not know."""
+    scheme, key = _sent(request)
+    if not scheme:
+        detail = "send a key of `textbook-rag keys add`: `Authorization: Bearer pk_...` or `sk_...`"
+        raise Refused(401, "key_required", detail, _CHALLENGE)
+    found = find_key(key, keys.all()) if scheme == "bearer" and len(key) <= LONGEST_KEY else None
+    if found is None:
+        raise Refused(401, "key_unknown", _UNKNOWN_KEY, _CHALLENGE)
+    return found
 
 
 def is_local(request: Request) -> bool:
@@ -153,11 +139,8 @@ def has_keys(keys: SiteKeys) -> bool:
 
 def require_keys(settings: Settings, keys: SiteKeys) -> None:
     """ConfigError if other machines could ask without a key and the server is not set to open."""
-    try:
-        if settings.open or keys.all():
-            return
-    except StorageError:
-        return  # while the keys cannot be read, `require_key` refuses every request
+    if settings.open or has_keys(keys):
+        return
     if settings.trusted_proxies:
         why = "RAG_TRUSTED_PROXIES is set"
     elif not is_loopback(settings.host):
@@ -169,3 +152,31 @@ def require_keys(settings: Settings, keys: SiteKeys) -> None:
         "everybody with RAG_OPEN=true"
     )
     raise ConfigError(message)
+
+
+def origin_of(headers: Headers) -> str:
+    """Return the origin of the page that sent the request; "" if unknown.
+
+    In a same-origin GET, browsers send no `Origin`, but the page's address as `Referer`.
+    """
+    if "origin" in headers:
+        return headers["origin"]
+    try:
+        page = urlsplit(headers.get("referer", ""))
+    except ValueError:
+        return ""
+    return f"{page.scheme}://{page.netloc}" if page.netloc else ""
+
+
+def host_of(headers: Headers) -> str:
+    """Return the `Host` without its port, in lower case; an IPv6 address without brackets."""
+    host = headers.get("host", "").strip().lower()
+    return host[1:].partition("]")[0] if host[:1] == "[" else host.partition(":")[0]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

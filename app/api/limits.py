@@ -85,16 +85,11 @@ class RateLimit:
         return 0.0 if admitted else wait
 
 
-def charge_request(request: Request) -> None:
-    """Charge the request's address for its path. TooManyRequests if its questions are used up."""
-    if questions := _QUESTIONS.get(request.scope["path"]):
-        charge_address(request, questions)
-
-
-def charge_address(request: Request, questions: float) -> None:
+def charge(request: Request, questions: float | None = None) -> None:
+    """Charge the request's address, by default what its path costs. TooManyRequests."""
     limit: RateLimit = request.app.state.rate_limit
-    wait = limit.admit(client_of(request), questions)
-    if wait:
+    cost = _QUESTIONS.get(request.scope["path"]) if questions is None else questions
+    if cost and (wait := limit.admit(client_of(request), cost)):
         message = f"too many requests from your address; try again in {wait:.1f} s"
         raise TooManyRequests(message, round(wait, 3))
 
@@ -146,8 +141,7 @@ def search_place(request: Request) -> AbstractAsyncContextManager[None]:
     Without a limit, a burst of questions would start all provider calls first, and they would time
     out while the CPU is busy with searches.
     """
-    searches: FairQueue = request.app.state.searches
-    return searches.place(site(client_of(request)))
+    return _place(request.app.state.searches, request)
 
 
 def answer_place(request: Request) -> AbstractAsyncContextManager[None]:
@@ -155,8 +149,11 @@ def answer_place(request: Request) -> AbstractAsyncContextManager[None]:
 
     While an answer waits for its model it uses little CPU.
     """
-    answers: FairQueue = request.app.state.answers
-    return answers.place(site(client_of(request)))
+    return _place(request.app.state.answers, request)
+
+
+def _place(queue: FairQueue, request: Request) -> AbstractAsyncContextManager[None]:
+    return queue.place(site(client_of(request)))
 
 
 async def answering(request: Request) -> AsyncIterator[None]:

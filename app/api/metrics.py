@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -21,7 +19,7 @@ from prometheus_client import (
 )
 
 from app.api.keys import require_operator
-from app.api.routes import Rag, problems
+from app.api.routes import Rag
 from app.bootstrap.application import Application
 from app.domain.errors import StorageError
 from app.services.budget import Budget
@@ -35,8 +33,6 @@ class Metrics:
     """The metrics of one process. Label values are names from this program, never from readers."""
 
     def __init__(self) -> None:
-        self.running: set[asyncio.Task[None]] = set()
-        """The tasks of requests that have not ended."""
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         space, registry = "textbook_rag", self.registry
@@ -57,17 +53,6 @@ class Metrics:
         self._budget = gauge("budget_usd", "Ceiling in US dollars for this period.", ("period",))
         self._disk = gauge("disk_free_bytes", "Free bytes of the disk with RAG_HOME.")
 
-    @contextmanager
-    def run(self) -> Iterator[None]:
-        """Note that the request of this task runs."""
-        task = asyncio.current_task()
-        if task:
-            self.running.add(task)
-        try:
-            yield
-        finally:
-            self.running.discard(task)
-
     def count(self, route: str, status: int, record: Recording) -> None:
         """Count a request that has ended."""
         self._requests.labels(route, str(status)).inc()
@@ -85,7 +70,7 @@ class Metrics:
     async def look(self, rag: Application) -> None:
         """Set the gauges."""
         for name, breaker in rag.breakers.items():
-            self._breaker.labels(name).set(breaker.state != "closed")
+            self._breaker.labels(name).set(not breaker.closed)
         try:
             await rag.index.check()
             self._damaged.set(len(await rag.index.damaged()))
@@ -99,10 +84,10 @@ class Metrics:
     async def _look_at_money(self, budget: Budget) -> None:
         with suppress(StorageError):  # without the file, the gauges keep their last values
             spent = await budget.spent()
-            for period in ("day", "month"):
-                self._spent.labels(period).set(getattr(spent, period))
-                if (ceiling := getattr(budget, period)) is not None:
-                    self._budget.labels(period).set(ceiling)
+            for period, usd in spent.items():
+                self._spent.labels(period).set(usd)
+            for period, usd in budget.limits.items():
+                self._budget.labels(period).set(usd)
 
 
 router = APIRouter()
@@ -113,7 +98,6 @@ router = APIRouter()
     tags=["operation"],
     summary="Metrics in Prometheus's text format",
     response_class=PlainTextResponse,
-    responses=problems(401, 403, 503),
     dependencies=[Depends(require_operator)],
 )
 async def metrics(request: Request, rag: Rag) -> Response:

@@ -1,9 +1,16 @@
-"""The page at `/`: lists the indexed books with links to their pages."""
+"""The server's own pages: `/` lists the books, `/pages/BOOK` has those of a book without a site of
+its own, as the ingest rendered them, with the widget.
+"""
 
 from __future__ import annotations
 
+import mimetypes
+from itertools import groupby
+from operator import attrgetter
+
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from app.api.book_list import BooksBody
@@ -11,29 +18,73 @@ from app.api.keys import has_keys
 from app.api.page_templates import template
 from app.api.security import page_policy
 from app.bootstrap.application import Application
-from app.bootstrap.book_pages import address_of
-from app.domain.book_id import BookId
+from app.bootstrap.book_pages import BookContents, PageEntry, address_of
+from app.domain.book_id import BookId, is_book_id
 from app.domain.urls import origin_of
 
+_IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+"""An SVG may have styles, but no script; it loads nothing."""
+_MISSING = "<h1>No such page</h1><p>The book has no page at this address. Try its contents.</p>"
 
-def books_page(found: BooksBody, *, widget: bool = True) -> str:
-    """Return the page as HTML, with the chat widget if `widget` is set and there is a book."""
-    return template("books.html").render(
-        books=found.books, damaged=found.quarantined, widget=widget
+
+def show(request: Request) -> Response:
+    """Answer with a page or an image; the book's address leads to its first page."""
+    rag: Application = request.app.state.application
+    book, name = request.path_params["book"], request.path_params.get("name", "")
+    contents = rag.pages.contents(BookId(book)) if is_book_id(book) else None
+    if contents is None:
+        raise HTTPException(404, f"this server has no pages of a book {book!r}")
+    if not name:
+        return RedirectResponse(contents.pages[0].url)
+    kind = mimetypes.guess_type(name)[0] or ""
+    current = next((one for one in contents.pages if one.name == name), None)
+    is_image = kind.startswith("image/")
+    content = rag.pages.read(BookId(book), name) if current or is_image else None
+    if not is_image:
+        html = _page(book, contents, current, content, widget=shows_widget(request))
+        return HTMLResponse(html, status_code=404 if content is None else 200)
+    if content is None:
+        raise HTTPException(404)
+    headers = {"Content-Security-Policy": _IMAGE_POLICY}
+    return Response(content, media_type=kind, headers=headers)
+
+
+def _page(
+    book: str,
+    contents: BookContents,
+    current: PageEntry | None,
+    article: bytes | None,
+    *,
+    widget: bool,
+) -> str:
+    pages = contents.pages
+    at = pages.index(current) if current else 0
+    return template("page.html").render(
+        id=book,
+        book=contents,
+        chapters=[(name, list(group)) for name, group in groupby(pages, attrgetter("chapter"))],
+        current=current,
+        article=_MISSING if article is None else article.decode(),
+        before=pages[at - 1] if current and at else None,
+        after=pages[at + 1] if current and at + 1 < len(pages) else None,
+        widget=widget,
     )
 
 
 async def home(request: Request) -> Response:
     """Answer with the list; if the only book has its pages here, lead to them."""
-    found = await BooksBody.of(request.app.state.application)
-    book = found.books[0] if len(found.books) == 1 and not found.quarantined else None
-    if book and book.base_url == address_of(BookId(book.id)):
-        return RedirectResponse(book.base_url)
+    rag: Application = request.app.state.application
+    found = await BooksBody.of(rag)
+    books = [one for one in found.books if one.book == one.book.name]
+    only = books[0] if len(books) == 1 and not found.quarantined else None
+    if only and only.base_url == address_of(only.book):
+        return RedirectResponse(only.base_url)
+    html = template("books.html").render(
+        books=books, damaged=found.quarantined, widget=shows_widget(request)
+    )
     # The widget shows figures of all books here.
-    others = request.app.state.application.settings.image_origins.split(",")
-    origins = (origin_of(one.base_url) for one in found.books)
-    headers = {"Content-Security-Policy": page_policy([*origins, *others])}
-    return HTMLResponse(books_page(found, widget=shows_widget(request)), headers=headers)
+    origins = [*(origin_of(one.base_url) for one in books), *rag.settings.image_origins.split(",")]
+    return HTMLResponse(html, headers={"Content-Security-Policy": page_policy(origins)})
 
 
 def shows_widget(request: Request) -> bool:
@@ -45,4 +96,8 @@ def shows_widget(request: Request) -> bool:
     return rag.settings.open or not has_keys(request.app.state.keys)
 
 
-HOME_ROUTES = (Route("/", home),)
+PAGE_ROUTES = (
+    Route("/", home),
+    Route("/pages/{book}", show),
+    Route("/pages/{book}/{name:path}", show),
+)

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 from starlette.types import Scope
 
 from app.domain.errors import (
@@ -35,7 +34,6 @@ from app.domain.errors import (
     ProviderRateLimited,
     ProviderUnavailable,
     RagError,
-    RetryLater,
     ShuttingDown,
     StorageError,
     TooManyRequests,
@@ -93,6 +91,7 @@ class ErrorStatus:
     detail: str = ""
 
 
+_BUSY = "Too many questions at once. Try again in a moment."
 # The first listed class in the MRO of the error's class applies.
 _STATUSES: dict[type[RagError], ErrorStatus] = {
     InputError: ErrorStatus(422),
@@ -103,12 +102,12 @@ _STATUSES: dict[type[RagError], ErrorStatus] = {
     IndexBusy: ErrorStatus(409),
     ConfigError: ErrorStatus(500, _MISCONFIGURED),
     TooManyRequests: ErrorStatus(429),
-    Overloaded: ErrorStatus(503, "Too many questions at once. Try again in a moment."),
+    Overloaded: ErrorStatus(503, _BUSY),
     ShuttingDown: ErrorStatus(503, "The server is being restarted. Try again in a moment."),
     StorageError: ErrorStatus(503, "The data cannot be read just now. Try again in a moment."),
     ProviderError: ErrorStatus(502, "The language model's service failed. Try again in a moment."),
     ProviderAuthError: ErrorStatus(502, _MISCONFIGURED),
-    ProviderRateLimited: ErrorStatus(503, "Too many questions at once. Try again in a moment."),
+    ProviderRateLimited: ErrorStatus(503, _BUSY),
     ProviderUnavailable: ErrorStatus(
         503, "The language model's service does not answer. Try again in a moment."
     ),
@@ -143,12 +142,6 @@ _STORAGE_RETRY_SECONDS = 5.0
 """A lost index server may be back at once; a damaged book is opened again after seconds."""
 
 
-def retry_after(error: Exception) -> float | None:
-    if isinstance(error, ProviderRateLimited | ProviderUnavailable | RetryLater):
-        return error.retry_after
-    return _STORAGE_RETRY_SECONDS if isinstance(error, StorageError) else None
-
-
 def report(error: Exception) -> None:
     """Record the cause of a 5xx for the request's log line; log an unexpected error at once."""
     if not isinstance(error, RagError):
@@ -164,7 +157,10 @@ def error_event(error: Exception) -> ErrorEvent:
     """Return the last event of a failed stream."""
     code = error.code if isinstance(error, RagError) else RagError.code
     message = status_of(error).detail or str(error)
-    return ErrorEvent(code=code, message=message, retry_after=retry_after(error))
+    storage = _STORAGE_RETRY_SECONDS if isinstance(error, StorageError) else None
+    return ErrorEvent(
+        code=code, message=message, retry_after=getattr(error, "retry_after", storage)
+    )
 
 
 _DETAILS = {
@@ -227,12 +223,8 @@ _NO_OBJECT = frozenset({"model_attributes_type", "model_type", "dict_type"})
 
 
 def invalid_fields(found: Sequence[Mapping[str, Any]]) -> list[InvalidField]:
-    """Convert pydantic's errors, without the invalid values, and remove duplicates.
-
-    FastAPI reports an invalid body once for each dependency that uses it.
-    """
-    converted = [_invalid_field(item) for item in found]
-    return list({(one.field, one.message): one for one in converted}.values())
+    """Convert pydantic's errors, without the invalid values."""
+    return [_invalid_field(one) for one in found]
 
 
 def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
@@ -246,17 +238,20 @@ def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
     return InvalidField(field=field, message=str(error["msg"]).removeprefix("Value error, "))
 
 
-async def _on_error(request: Request, error: Exception) -> Response:
-    if isinstance(error, ClientDisconnect):
-        return Response(status_code=CLIENT_CLOSED_REQUEST)
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the `responses` of routes with the problems of these statuses."""
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {
+        one: {"description": title_of(one), "content": {MEDIA_TYPE: {"schema": schema}}}
+        for one in statuses
+    }
+
+
+STATUSES = (400, 401, 403, 404, 409, 413, 422, 429, 500, 502, 503)
+"""Of the problems that any route may have."""
+OF_FRAMEWORK = (RequestValidationError, HTTPException)
+"""Errors that FastAPI would answer itself; `RecordedRequests` converts all others."""
+
+
+async def on_error(request: Request, error: Exception) -> Response:
     return error_response(error, request.scope)
-
-
-def install(app: FastAPI, shapes: Mapping[str, Shape]) -> None:
-    """Register the exception handler. `RecordedRequests` handles other exceptions.
-
-    `shapes` are those of other protocols, by the beginning of their paths.
-    """
-    app.state.error_shapes = shapes
-    for kind in (RagError, RequestValidationError, HTTPException, ClientDisconnect):
-        app.add_exception_handler(kind, _on_error)

@@ -10,7 +10,6 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.metrics import Metrics
 from app.api.problems import CLIENT_CLOSED_REQUEST, error_response
 from app.domain.errors import Overloaded, TooManyRequests
 from app.services.recording import Recording, recording
@@ -28,9 +27,8 @@ class RecordedRequests:
     It converts errors of the middleware inside it, and unexpected ones, to problem responses.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -46,7 +44,9 @@ class RecordedRequests:
                 MutableHeaders(scope=message)["X-Request-ID"] = request_id
             await send(message)
 
-        with recording(request_id) as record, self._metrics.run():
+        state, task = scope["app"].state, asyncio.current_task()
+        state.running.add(task)
+        with recording(request_id) as record:
             try:
                 await self._app(scope, receive, send_with_id)
             except (ClientDisconnect, asyncio.CancelledError):
@@ -57,21 +57,18 @@ class RecordedRequests:
                     raise
                 await response(scope, receive, send_with_id)
             finally:
+                state.running.discard(task)
                 # The path's template, such as `/cite/{paragraph_id}`; "" if no route matched.
                 method, route = scope["method"], getattr(scope.get("route"), "path", "")
-                self._metrics.count(route, status, record)
+                state.metrics.count(route, status, record)
                 _log_request(method, route, status, record)
 
 
 def _log_request(method: str, route: str, status: int, record: Recording) -> None:
     """Log the request with its route, not its path: the path may contain text of readers."""
     failed = record.failure
-    fields: dict[str, object] = {
-        "method": method,
-        "route": route,
-        "status": status,
-        "ms": record.ms,
-    }
+    fields: dict[str, object] = {"method": method, "route": route, "status": status}
+    fields["ms"] = record.ms
     if failed:
         fields |= {"code": failed.code, "reason": failed.reason, "provider_status": failed.status}
     if record.answer is None and record.seconds:

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    StringConstraints,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from app.api.responses import Body
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import MAX_QUESTION_CHARS, NEEDS_PAGE, Scope
 from app.domain.book_id import PATTERN, BookId
-from app.domain.errors import InputError
 
 MAX_TURNS = 40
 MAX_TURN_CHARS = 8_000
@@ -38,30 +30,15 @@ Question = Annotated[
 ]
 
 
-def _book_id(text: object) -> BookId:
-    if not isinstance(text, str):
-        message = "a book id is a string"
-        raise ValueError(message)
-    try:
-        return BookId(text)
-    except InputError as error:
-        raise ValueError(str(error)) from None
-
-
 BookName = Annotated[
     BookId,
-    PlainValidator(_book_id),
-    WithJsonSchema(
-        {
-            "type": "string",
-            "pattern": f"^{PATTERN}$",
-            "description": "The id of the indexed book to ask; without it, all books are asked.",
-            "examples": ["small-book-of-search"],
-        }
+    AfterValidator(BookId),
+    Field(
+        json_schema_extra={"pattern": f"^{PATTERN}$"},
+        description="The id of the indexed book to ask; without it, all books are asked.",
+        examples=["small-book-of-search"],
     ),
 ]
-
-
 PageUrl = Annotated[
     str,
     Field(
@@ -71,13 +48,7 @@ PageUrl = Annotated[
 ]
 
 
-class DescribedBody(BaseModel):
-    """The docstrings below its fields are their descriptions."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-
-class RequestBody(DescribedBody):
+class RequestBody(Body):
     # An unknown field, such as a misspelled one, is an error.
     model_config = ConfigDict(extra="forbid")
 
@@ -106,7 +77,7 @@ class PartRequest(RequestBody):
     itself."""
 
 
-class ReadingContext(DescribedBody):
+class ReadingContext(Body):
     """Where the reader is, and what they want of it: fields of every protocol's question."""
 
     page_url: PageUrl = ""
@@ -127,30 +98,22 @@ class ChatRequest(ReadingContext, RequestBody):
     question: Question
     book: BookName | None = None
     request: PartRequest | None = None
-    history: Annotated[list[TurnBody], Field(max_length=MAX_TURNS)] = []
+    history: Annotated[tuple[TurnBody, ...], Field(max_length=MAX_TURNS)] = ()
     """The conversation so far, oldest turn first; the server keeps none. At most 32,000 characters
     in all."""
     stream: bool = False
     """Answer as server-sent events, as with `Accept: text/event-stream`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"question": EXAMPLE, "stream": True}]}
-    )
-
     @model_validator(mode="after")
-    def _require_what_scope_needs(self) -> ChatRequest:
+    def _check_together(self) -> ChatRequest:
+        message = ""
         if self.scope is Scope.SELECTION and self.selection is None:
             message = "scope selection needs a selection: send one, or leave out the scope"
-            raise ValueError(message)
-        if self.scope in NEEDS_PAGE and not self.page_url:
+        elif self.scope in NEEDS_PAGE and not self.page_url:
             message = f"scope {self.scope} needs the address of an indexed page in page_url"
-            raise ValueError(message)
-        return self
-
-    @model_validator(mode="after")
-    def _bound_history(self) -> ChatRequest:
-        if sum(len(turn.content) for turn in self.history) > MAX_HISTORY_CHARS:
+        elif sum(len(turn.content) for turn in self.history) > MAX_HISTORY_CHARS:
             message = f"the history has over {MAX_HISTORY_CHARS:,} characters: send fewer turns"
+        if message:
             raise ValueError(message)
         return self
 
@@ -163,7 +126,3 @@ class SearchRequest(RequestBody):
     searched."""
     k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] = 5
     """How many chunks to return."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"question": "vocabulary mismatch", "k": 3}]}
-    )

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi.responses import PlainTextResponse, RedirectResponse
+from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
 
 from app.api.asking import answered, searched, streamed, while_connected
-from app.api.book_list import BooksBody
+from app.api.book_list import BooksBody, ReadyBody
 from app.api.events import MEDIA_TYPE, chat_events
 from app.api.keys import BEARER, books_for
 from app.api.limits import answering
-from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
-from app.api.problems import Refused, title_of
-from app.api.readiness import HealthBody, ReadyBody
+from app.api.problems import Refused, documented
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
     AnswerBody,
@@ -26,7 +23,7 @@ from app.api.responses import (
     SearchBody,
     SuggestionsBody,
     TermBody,
-    answer_body,
+    json_text,
 )
 from app.bootstrap.application import Application
 from app.domain.answering.request import require_length
@@ -44,20 +41,12 @@ from app.domain.urls import encoded_path, encoded_url
 from app.services.book_scope import find_page
 from app.services.page_suggestions import page_suggestions
 
-_OF_EVERY_ROUTE = (400, 413, 429, 500)
-"""Problems of requests that are refused before routing, and of unexpected errors."""
 
+class PrintableResponse(JSONResponse):
+    """A value as JSON."""
 
-def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
-    """Return the `responses` of a route with these problems and those of every route."""
-    schema = {"$ref": "#/components/schemas/Problem"}
-    return {
-        status: {
-            "description": title_of(status),
-            "content": {PROBLEM_TYPE: {"schema": schema}},
-        }
-        for status in sorted({*_OF_EVERY_ROUTE, *statuses})
-    }
+    def render(self, content: object) -> bytes:
+        return json_text(content).encode()
 
 
 # A coroutine, since FastAPI runs a plain function in a thread.
@@ -87,10 +76,8 @@ PagePath = Annotated[
     ),
 ]
 
-V1 = (401, 403, 404, 409, 422, 502, 503)
-"""Statuses of the problems of routes below `/v1`."""
-router = APIRouter(prefix="/v1", dependencies=[Depends(BEARER)], responses=problems(*V1))
-open_router = APIRouter(responses=problems(422, 503))
+router = APIRouter(prefix="/v1", dependencies=[Depends(BEARER)])
+open_router = APIRouter()
 """Routes that need no key."""
 
 
@@ -102,19 +89,18 @@ open_router = APIRouter(responses=problems(422, 503))
     responses={
         200: {
             "description": "The answer; as events when `stream` is true or asked for by `Accept`: "
-            "`start`, `sources`, then `delta` and `citation`, then `end`; or, at any point, "
-            "`error`.",
+            "`start`, `sources`, then `delta` and `citation`, then `end` with the answer; or, at "
+            "any point, `error`.",
             "content": {MEDIA_TYPE: {}},
         },
     },
     dependencies=[Depends(answering)],
 )
-async def chat(body: ChatRequest, request: Request, rag: Rag) -> Response | AnswerBody:
+async def chat(body: ChatRequest, request: Request) -> Response:
     """Answer from the book. Each claim has a citation with a link to its paragraph."""
-    public_url = rag.settings.public_url
     if body.stream or MEDIA_TYPE in request.headers.get("accept", ""):
-        return await streamed(body, request, partial(chat_events, public_url=public_url))
-    return answer_body(await answered(body, request), public_url)
+        return await streamed(body, request, chat_events)
+    return PrintableResponse(await answered(body, request))
 
 
 @router.post("/search", tags=["answers"], summary="Search without answering")
@@ -159,7 +145,7 @@ async def suggest(
     return SuggestionsBody(
         book=manifest.book,
         questions=await asyncio.to_thread(page_suggestions, chunks, lexical),
-        exercises=[ExerciseBody.model_validate(one) for one in tasks],
+        exercises=[ExerciseBody(paragraph_id=one.paragraph_id, text=one.text) for one in tasks],
     )
 
 
@@ -189,8 +175,8 @@ async def _page(
 
 
 @open_router.get("/healthz", tags=["operation"], summary="Is the process alive?")
-async def healthz() -> HealthBody:
-    return HealthBody()
+async def healthz() -> dict[str, str]:
+    return {"status": "alive"}
 
 
 @open_router.get("/readyz", tags=["operation"], summary="Can it answer?")
@@ -226,7 +212,7 @@ EditionLabel = Annotated[
     summary="Go to a paragraph",
     status_code=302,
     response_class=RedirectResponse,
-    responses=problems(404, 410),
+    responses=documented(410),
 )
 async def cite(
     paragraph_id: ParagraphId,

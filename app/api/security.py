@@ -11,15 +11,15 @@ from collections.abc import Iterable, Sequence
 
 from fastapi import FastAPI, Request
 from starlette.datastructures import MutableHeaders
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.keys import API_PREFIX, has_keys, require_key
-from app.api.limits import charge_request
-from app.api.metrics import Metrics
-from app.api.origins import SiteOrigins, host_of, is_loopback
+from app.api.keys import API_PREFIX, has_keys, host_of, is_loopback, require_key
+from app.api.limits import charge
 from app.api.problems import CLOSE, Refused
 from app.api.request_log import RecordedRequests
 from app.bootstrap.local_state import SiteKeys
+from app.domain.errors import StorageError
 from app.settings import Settings
 
 MAX_BODY_BYTES = 64 * 1024
@@ -74,6 +74,31 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
+class SiteOrigins(CORSMiddleware):
+    """CORS for the origins of the settings and of the publishable keys."""
+
+    def __init__(self, app: ASGIApp, keys: SiteKeys, allow_origins: Sequence[str]) -> None:
+        super().__init__(
+            app,
+            allow_origins=allow_origins,
+            # The API has no cookies, so even `*` exposes nothing.
+            allow_credentials=False,
+            allow_methods=["GET", "HEAD", "POST"],
+            allow_headers=["Authorization", "Content-Type", "Accept"],
+            expose_headers=["X-Request-ID", "Retry-After"],
+            max_age=600,
+        )
+        self._keys = keys
+
+    def is_allowed_origin(self, origin: str) -> bool:
+        if super().is_allowed_origin(origin):
+            return True
+        try:
+            return any(origin in key.origins for key in self._keys.all())
+        except StorageError:
+            return False
+
+
 class Door:
     """Middleware that checks a request before its body is read, and limits the body.
 
@@ -94,7 +119,7 @@ class Door:
             check_length(request)
             if not (self._open or has_keys(self._keys)):
                 check_origin(request, self._origins)
-            charge_request(request)
+            charge(request)
             require_key(request, self._keys, open_to_all=self._open)
             receive = limited(request, receive)
             if scope["method"] == "HEAD":
@@ -150,10 +175,10 @@ def check_origin(request: Request, origins: Sequence[str]) -> None:
         raise Refused(403, "origin_not_allowed", detail)
 
 
-def install(app: FastAPI, settings: Settings, keys: SiteKeys, metrics: Metrics) -> None:
+def install(app: FastAPI, settings: Settings) -> None:
     """Add the middleware, innermost first."""
-    origins = [*filter(None, settings.allowed_origins.split(","))]
+    keys, origins = app.state.keys, [*filter(None, settings.allowed_origins.split(","))]
     app.add_middleware(Door, keys=keys, origins=origins, open_to_all=settings.open)
-    app.add_middleware(RecordedRequests, metrics=metrics)
+    app.add_middleware(RecordedRequests)
     app.add_middleware(SiteOrigins, keys=keys, allow_origins=origins)
     app.add_middleware(SecurityHeaders, image_origins=settings.image_origins.split(","))

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from app.adapters.qdrant.backup import Backup, BackupWriter, reading_backup, writing_backup
+from app.adapters.qdrant.backup import Backup, NewBackup, reading_backup, writing_backup
 from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.adapters.sqlite.state_files import SqliteStateFiles
+from app.adapters.sqlite.state_files import STATE_FILES, copy_file
 from app.bootstrap.book_pages import BookPages, book_pages
 from app.bootstrap.storage import ledger_store, open_index
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, RagError, StorageError
 from app.domain.indexed_book import BookManifest
-from app.services.phases import Phases
+from app.services.phases import Advance, Phases
 from app.services.ports import BookStore
 from app.settings import Settings
 
@@ -31,9 +31,9 @@ class Stores:
     index: BookStore
     ledgers: SqliteLedgers
     pages: BookPages
-    files: SqliteStateFiles
+    home: Path
 
-    async def back_up(self, backup: BackupWriter, phases: Phases) -> list[str]:
+    async def back_up(self, backup: NewBackup, phases: Phases) -> list[str]:
         """Write everything, each book in one generation; readers and ingests are not blocked.
 
         Returns what is damaged, and left out or saved from an older generation. StorageError if no
@@ -44,8 +44,11 @@ class Stores:
         with phases.phase("back up", chunks, "chunks") as advance:
             for book in sorted(await self._known()):
                 try:
-                    snapshot, pages = await self.index.snapshot(book), self.pages.path(book)
-                    await backup.add_book(snapshot, self.ledgers, pages, advance)
+                    snapshot = await self.index.snapshot(book)
+                    await backup.add_points(snapshot, advance)
+                    # An ingest saves the ledger before it publishes, so this one has all ids.
+                    ledger = await self.ledgers.load(book)
+                    backup.add_book(snapshot.manifest, ledger, self.pages.path(book))
                 except BookNotFound:
                     continue  # removed since it was listed
                 except StorageError as error:
@@ -55,11 +58,18 @@ class Stores:
         for book, damage in (await self.index.damaged()).items():
             if damage.answers:
                 faults.append(f"{book}: its previous generation is saved: {damage.reason}")
-        for name in self.files.present():
-            try:
-                backup.add_state(name, partial(self.files.copy, name))
-            except StorageError as error:
-                faults.append(str(error))
+        return faults + self._back_up_state(backup)
+
+    def _back_up_state(self, backup: NewBackup) -> list[str]:
+        faults = []
+        for name in STATE_FILES:
+            with TemporaryDirectory(prefix=".textbook-rag-", dir=backup.folder) as folder:
+                copy = Path(folder) / name
+                try:
+                    if copy_file(self.home / name, copy):
+                        backup.add_state(copy)
+                except StorageError as error:
+                    faults.append(str(error))
         return faults
 
     async def replaced(self, backup: Backup, books: Sequence[BookId]) -> list[BookId]:
@@ -83,28 +93,35 @@ class Stores:
         total = sum(backup.books[book].chunks for book in books)
         with phases.phase("restore", total, "chunks") as advance:
             for book in books:
-                manifest = backup.books[book]
                 try:
-                    ledger = backup.ledger(book)
-                    writer = await self.index.begin(book, manifest.dimension)
-                    try:
-                        for page in backup.pages(book):
-                            await writer.write(page)
-                            advance(len(page))
-                        # First, as in an ingest: no published id is ever missing from the ledger.
-                        await self.ledgers.save(book, ledger)
-                        done.append(await writer.publish(manifest))
-                        self.pages.put(book, backup.open_pages(book))
-                    finally:
-                        await writer.abandon()
+                    done.append(await self._restore(backup, book, advance))
                 except RagError as error:
                     error.add_note(f"{len(done)} of {len(books)} books are restored: run it again")
                     raise
         return done
 
+    async def _restore(self, backup: Backup, book: BookId, advance: Advance) -> BookManifest:
+        manifest, ledger = backup.books[book], backup.ledger(book)
+        writer = await self.index.begin(book, manifest.dimension)
+        try:
+            for page in backup.points(book):
+                await writer.write(page)
+                advance(len(page))
+            # First, as in an ingest: no published id is ever missing from the ledger.
+            await self.ledgers.save(book, ledger)
+            published = await writer.publish(manifest)
+        finally:
+            await writer.abandon()
+        self.pages.put(book, backup.open_pages(book))
+        return published
+
     def restore_state(self, backup: Backup) -> list[str]:
         """Restore the state files that are missing; return their names."""
-        return [one for one in backup.state if self.files.put(one, backup.open_state(one))]
+        self.home.mkdir(parents=True, exist_ok=True)
+        names = [name for name in STATE_FILES if name in backup.state]
+        with TemporaryDirectory(prefix=".restored-", dir=self.home) as folder:
+            saved = {name: backup.extract_state(name, Path(folder)) for name in names}
+            return [name for name in names if copy_file(saved[name], self.home / name)]
 
     async def _known(self) -> set[BookId]:
         return {*await self.index.books(), *await self.index.damaged()}
@@ -114,12 +131,11 @@ class Stores:
 async def opened(settings: Settings) -> AsyncIterator[Stores]:
     """Open all stores, without an embedder."""
     async with open_index(settings) as index:
-        files = SqliteStateFiles(settings.home)
-        yield Stores(index, ledger_store(settings), book_pages(settings), files)
+        yield Stores(index, ledger_store(settings), book_pages(settings), settings.home)
 
 
 @asynccontextmanager
-async def backing_up(settings: Settings, path: Path) -> AsyncIterator[tuple[BackupWriter, Stores]]:
+async def backing_up(settings: Settings, path: Path) -> AsyncIterator[tuple[NewBackup, Stores]]:
     """Open a new backup and all that it saves."""
     with writing_backup(path) as backup:
         async with opened(settings) as stores:

@@ -54,14 +54,14 @@ def store_pages(store: BookPages, book: Book, folder: Path) -> None:
         return
     from app.adapters.reading.rendered_pages import rendered_pages  # noqa: PLC0415
 
-    made = rendered_pages(book)
+    html, images = rendered_pages(book)
     pages = [_entry(one, book) for one in book.documents]
     articles = {
-        page.name: made.articles[one.file].encode("utf-8", "replace")
+        page.name: html[one.file].encode("utf-8", "replace")
         for page, one in zip(pages, book.documents, strict=True)
     }
     contents = BookContents(book.title, book.language, tuple(pages))
-    store.save(book.id, contents, {**dict(_images(folder, sorted(made.images))), **articles})
+    store.save(book.id, contents, {**dict(_images(folder, sorted(images))), **articles})
 
 
 def _entry(document: Document, book: Book) -> PageEntry:

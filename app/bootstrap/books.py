@@ -40,7 +40,7 @@ LEDGER_FILE = "textbook-rag-ledger.jsonl"
 
 
 def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
-    """Read a book's folder, or one file. Paragraph ids are hashes: the ledger is not used.
+    """Read a book's folder, or one file. Paragraph ids are hashes, equal ones of equal texts.
 
     The address of a plain folder without a base URL is the path at which `serve` shows its pages.
 
@@ -150,10 +150,7 @@ async def read_identified(request: IngestRequest, settings: Settings) -> Book:
 
 async def identified(book: Book, settings: Settings) -> Book:
     """Return the book with the ids of its ledger."""
-    ledger = await ledger_store(settings).load(book.id)
-    if not ledger.entries and not ledger.aliases:
-        return book  # without a ledger the ids are hashes of the texts
-    return keep_ids(book, ledger)[0]
+    return keep_ids(book, await ledger_store(settings).load(book.id))[0]
 
 
 async def import_ledger(settings: Settings, book: BookId, folder: Path) -> None:

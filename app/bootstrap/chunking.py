@@ -19,7 +19,7 @@ from app.domain.document import Book, Span
 from app.domain.scripts import script_scale
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
-from app.services.ports import Embedder
+from app.services.ports import Embedder, embed_documents
 
 EmbedTexts: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
@@ -29,7 +29,7 @@ def embed_from_thread(embedder: Embedder) -> EmbedTexts:
     loop = asyncio.get_running_loop()
 
     def embed(texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        return asyncio.run_coroutine_threadsafe(embedder.embed_documents(texts), loop).result()
+        return asyncio.run_coroutine_threadsafe(embed_documents(embedder, texts), loop).result()
 
     return embed
 

@@ -12,7 +12,7 @@ from app.adapters.tokens import token_counter
 from app.bootstrap.book_pages import book_pages, store_pages
 from app.bootstrap.books import read_source
 from app.bootstrap.chunking import chunk_book, embed_from_thread
-from app.bootstrap.providers import OwnEmbedder, tariff_of
+from app.bootstrap.providers import OwnEmbedder
 from app.services.ingest import IngestBook
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
 from app.services.ports import BookStore
@@ -24,14 +24,14 @@ def ingest_book(
 ) -> IngestBook:
     terms = IndexTerms()
     neural = embedder if isinstance(embedder, FastembedEmbedder) else None
-    embed_in_context = neural.embed_in_context if neural and neural.pools_tokens else None
+    embed_in_context = neural.embed_in_context if neural else None
     return IngestBook(
         read_book=read_source,
         chunk_book=partial(
             chunk_book,
             embed=embed_from_thread(embedder),
             embeds_tokens=embed_in_context is not None,
-            longest_text=embedder.limits.tokens_per_text,
+            longest_text=embedder.tariff.tokens_per_text,
         ),
         embedder=embedder,
         embed_in_context=embed_in_context,
@@ -41,7 +41,5 @@ def ingest_book(
         index=index,
         count_tokens=token_counter(),
         store_pages=partial(store_pages, book_pages(settings)),
-        tariff=tariff_of(settings, embedder),
         encoder=f"{terms.fingerprint} {LEXICAL_FINGERPRINT}",
-        billed=lambda: embedder.billed_tokens,
     )

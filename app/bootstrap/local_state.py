@@ -9,7 +9,7 @@ from typing import TypeAlias
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.question_log import SqliteQuestionLog
 from app.adapters.sqlite.site_keys import SqliteSiteKeys
-from app.adapters.vectors import cluster, inner_products
+from app.adapters.vectors import inner_products
 from app.bootstrap.providers import local_embedder
 from app.bootstrap.storage import ledger_store, open_index
 from app.services.question_log import QuestionLog
@@ -51,7 +51,6 @@ async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
             store=question_store(settings),
             index=index,
             similarity=SimilarityEncoder(local_embedder, inner_products),
-            cluster=cluster,
         )
 
 

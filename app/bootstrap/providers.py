@@ -18,18 +18,17 @@ from app.adapters.sqlite.spending import SqliteSpending
 from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
 from app.bootstrap.home_server import HomeServer, home_server
-from app.domain.cost import Price, Tariff
+from app.domain.cost import Price
 from app.domain.errors import ConfigError
-from app.services.budget import Budget
+from app.services.budget import Budget, Period
 from app.services.cross_lingual import CrossLingualScorer
 from app.services.ports import Embedder, ParagraphScorer, Reranker
 from app.services.provider_calls import ProviderCalls
-from app.services.rate_limiter import RateLimiter
 from app.services.resilience import CircuitBreaker
 from app.settings import SMALL_CONTEXT, Settings
 
 if TYPE_CHECKING:
-    from app.adapters.providers.cohere_chat import CohereGenerator
+    from app.adapters.providers.chat import ChatModel
     from app.adapters.providers.cohere_client import CohereClient
     from app.adapters.providers.cohere_embedder import CohereEmbedder
     from app.adapters.providers.openai_chat import OpenAIGenerator
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 OwnEmbedder: TypeAlias = "CohereEmbedder | LocalEmbedder | FastembedEmbedder"
-LanguageModel: TypeAlias = "CohereGenerator | OpenAIGenerator"
-"""A model for two tasks: generating answers and rewriting follow-up questions."""
 
 
 @dataclass(slots=True)
@@ -56,7 +53,10 @@ class Providers:
     @classmethod
     def of(cls, settings: Settings, stack: AsyncExitStack) -> Providers:
         store = SqliteSpending(settings.home / "spending.sqlite")
-        return cls(settings, Budget(store, settings.budget_day, settings.budget_month), stack)
+        limits: dict[Period, float | None]
+        limits = {"month": settings.budget_month, "day": settings.budget_day}
+        known = {period: usd for period, usd in limits.items() if usd is not None}
+        return cls(settings, Budget(store, known), stack)
 
     async def embedder(self) -> OwnEmbedder:
         setting = self.settings.embedder
@@ -79,22 +79,22 @@ class Providers:
             client = await self._client()
             from app.adapters.providers.cohere_reranker import CohereReranker  # noqa: PLC0415
 
-            model = self.settings.cohere_rerank_model
-            calls = self._calls("reranker", "Cohere's rerank", model)
-            return CohereReranker(client, calls, token_counter(), model)
+            calls = self._calls("reranker", "Cohere's rerank", self.settings.cohere_rerank_model)
+            return CohereReranker(client, calls, token_counter())
         return None
 
-    async def language_model(self) -> LanguageModel | None:
+    async def language_model(self) -> ChatModel | None:
         """Return the model that generates answers; None if answers are extractive."""
         settings = self.settings
         if settings.generator == "openai":
             server = HomeServer(settings.openai_base_url, settings.openai_model)
             return await self._on_server(server)
         if self._by_cohere(settings.generator):
-            client, model = await self._client(), settings.cohere_chat_model
+            client = await self._client()
             from app.adapters.providers.cohere_chat import CohereGenerator  # noqa: PLC0415
 
-            return CohereGenerator(client.provider, *self._chat("Cohere's chat", model), model)
+            calls = self._chat("Cohere's chat", settings.cohere_chat_model)
+            return CohereGenerator(client.provider, *calls)
         found = await home_server(settings) if settings.generator == "auto" else None
         if found is None:
             return None
@@ -124,24 +124,17 @@ class Providers:
 
     async def _cohere_embedder(self) -> CohereEmbedder:
         client = await self._client()
-        from app.adapters.providers import cohere_embedder  # noqa: PLC0415
+        from app.adapters.providers import cohere_embedder, rate_limiter  # noqa: PLC0415
 
-        settings = self.settings
-        models = [one.strip() for one in settings.cohere_embed_model.split(",")]
-        limiter = RateLimiter(cohere_embedder.EMBED_LIMITS[settings.cohere_tier])
+        models = [one.strip() for one in self.settings.cohere_embed_model.split(",")]
+        tariff = cohere_embedder.TARIFFS[self.settings.cohere_tier]
         # Each model has its own price. The last of the two breakers is that of questions.
-        documents, asking = (
-            self._calls("embedder", "Cohere's embed", one, limiter=limiter)
-            for one in (models[0], models[-1])
+        documents, questions = (
+            self._calls("embedder", "Cohere's embed", one) for one in (models[0], models[-1])
         )
+        limiter = rate_limiter.RateLimiter(tariff)
         return cohere_embedder.CohereEmbedder(
-            client,
-            documents,
-            token_counter(),
-            model=models[0],
-            dimension=cohere_embedder.dimension_of(models[0]),
-            asking=asking,
-            question_model=models[-1],
+            client, documents, questions, limiter, token_counter()
         )
 
     async def _on_server(self, server: HomeServer, price: Price | None = None) -> OpenAIGenerator:
@@ -155,7 +148,7 @@ class Providers:
         key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
         client = await self.stack.enter_async_context(open_server(server.base_url, key))
         short = settings.context_tokens <= SMALL_CONTEXT
-        return OpenAIGenerator(client, *calls, server.model, short_prompt=short)
+        return OpenAIGenerator(client, *calls, short_prompt=short)
 
     def _chat(
         self, name: str, model: str, price: Price | None = None
@@ -173,22 +166,14 @@ class Providers:
         name: str,
         model: str,
         price: Price | None = None,
-        limiter: RateLimiter | None = None,
     ) -> ProviderCalls:
         """Return the calls to `model`. ConfigError if a limit needs its price."""
         price = price or self.settings.price(model)
-        if price is None and self.budget.limited:
+        if price is None and self.budget.limits:
             message = f"a budget needs the price of {model}: set RAG_PRICES"
             raise ConfigError(message)
         self.breakers[role] = CircuitBreaker(name)
-        return ProviderCalls(self.budget, price or Price(), self.breakers[role], limiter)
-
-
-def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
-    if isinstance(embedder, LocalEmbedder | FastembedEmbedder):
-        return Tariff(embedder.limits)
-    price = settings.price(embedder.model)
-    return Tariff(embedder.limits, price.input_tokens if price else None)
+        return ProviderCalls(model, self.budget, price, self.breakers[role])
 
 
 def fastembed_model(setting: str, default: str) -> str:

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.adapters.qdrant.disk import disk_fault
 from app.adapters.qdrant.edge import EdgeIndex
@@ -18,45 +17,30 @@ from app.domain.errors import StorageError
 from app.services.ports import BookStore
 from app.settings import Settings
 
-if TYPE_CHECKING:
-    from qdrant_client import AsyncQdrantClient
-
 
 @asynccontextmanager
 async def open_index(settings: Settings) -> AsyncIterator[BookStore]:
     """Open the index alone, without an embedder, for commands that do not search."""
-    if settings.qdrant_url:
-        async with _server_index(settings, settings.qdrant_url) as index:
-            yield index
-    else:
+    url = settings.qdrant_url
+    if not url:
         yield EdgeIndex(settings.home)
-
-
-def ledger_store(settings: Settings) -> SqliteLedgers:
-    """Return the ledgers of paragraph ids, one per book."""
-    return SqliteLedgers(settings.home / "ledger")
-
-
-@asynccontextmanager
-async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore]:
+        return
     # The import takes 1 s, so it is delayed until a server is used.
     from app.adapters.qdrant.server import ServerIndex  # noqa: PLC0415
-
-    prefix = settings.qdrant_collection_prefix
-    async with _client(settings, url) as client:
-        yield ServerIndex(client, prefix, url, settings.qdrant_replicas)
-
-
-@asynccontextmanager
-async def _client(settings: Settings, url: str) -> AsyncIterator[AsyncQdrantClient]:
     from app.adapters.qdrant.server_client import server_client  # noqa: PLC0415
 
     key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
     client = server_client(url, key, grpc_port=settings.qdrant_grpc_port)
     try:
-        yield client
+        prefix = settings.qdrant_collection_prefix
+        yield ServerIndex(client, prefix, url, settings.qdrant_replicas)
     finally:
         await client.close()
+
+
+def ledger_store(settings: Settings) -> SqliteLedgers:
+    """Return the ledgers of paragraph ids, one per book."""
+    return SqliteLedgers(settings.home / "ledger")
 
 
 async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:

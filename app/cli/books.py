@@ -101,7 +101,7 @@ async def rollback(settings: Settings, book: IndexedBook) -> None:
 async def verify(settings: Settings, books: SomeBooks = None, json: Json = False) -> int:
     """Read everything that is stored; exit code 1 if something is damaged."""
     async with verifying(settings) as use_case:
-        found = await use_case.run(books or [])
+        found = [one async for one in use_case.run(books or [])]
     for one in found:
         if json:
             print_json({**asdict(one), "sound": not one.faults})

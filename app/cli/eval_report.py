@@ -10,37 +10,29 @@ from dataclasses import asdict
 from typing import TypeAlias
 
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.evaluation.answer_metrics import OUTCOMES
-from app.domain.evaluation.calibration import RefusalCurve
-from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
-from app.domain.evaluation.retrieval_metrics import RETRIEVAL_METRICS
+from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
+from app.domain.evaluation.measurement import Measured, by_kind, summary
 from app.services.evaluate import Evaluation
 
 Json: TypeAlias = dict[str, object]
 
 ANSWER_SETTING = "RAG_ANSWER_THRESHOLD"
 
-_COLUMNS: Mapping[Measure, Sequence[str]] = {
-    Measure.RETRIEVAL: RETRIEVAL_METRICS,
-    Measure.HELPFUL: [
-        *OUTCOMES.values(),
-        *"facts_shown words_shown found citation_precision cited_gold".split(),
-    ],
-}
-"""Columns of the table: names of the JSON, outcomes without `answerable_` or `unanswerable_`."""
-
 
 def report_lines(found: Evaluation) -> Iterator[str]:
     """Yield a Markdown table with a row for each kind, and what is said of the thresholds."""
-    columns = [*_COLUMNS[found.request.of], "p50_ms"]
-    if found.request.of is Measure.RETRIEVAL:
-        k = found.request.chunks
-        columns = [*dict.fromkeys([*columns, f"recall@{k}", f"hit@{k}"])]
+    metrics = [*found.results[0].metrics, "p50_ms"]
+    columns = [*dict.fromkeys(one.rpartition("answerable_")[2] for one in metrics)]
     yield _markdown_table(["kind", "n", *columns], _rows(found.results, columns))
-    curve = found.refusal()
-    if curve:
+    if curve := _refusals(found):
         yield f"\nanswerability: AUROC {curve.auroc:.3f}"
         yield from _suggestions(curve, found.policy)
+
+
+def _refusals(found: Evaluation) -> RefusalCurve | None:
+    """Return the refusals by threshold; None unless questions of both kinds were scored."""
+    judged = [(one.question.answerable, one.answerability) for one in found.results]
+    return refusal_curve(judged, found.policy)
 
 
 def _rows(results: Sequence[Measured], columns: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -94,11 +86,11 @@ def _suggestions(curve: RefusalCurve, policy: RefusalPolicy) -> Iterator[str]:
 
 def measurement_json(found: Evaluation, run: Mapping[str, str | int]) -> Json:
     settings = {"setting": _setting(found.policy), "answer_setting": ANSWER_SETTING}
-    curve = found.refusal()
+    curve = _refusals(found)
     return {
-        **found.summary(),
+        **summary(found.results),
         "run": run,
-        "by_kind": found.by_kind(),
+        "by_kind": {kind: summary(rows) for kind, rows in by_kind(found.results).items()},
         "refusal": settings | asdict(curve) if curve else None,
         "questions": [_row_json(one) for one in found.results],
     }
@@ -112,5 +104,5 @@ def _row_json(one: Measured) -> Json:
         **one.details,
         "answerability": one.answerability,
         "ms": round(one.milliseconds, 2),
-        "measures": one.metrics,
+        "measures": one.applicable,
     }

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 from typer import Option
 
-from app.api.responses import answer_json, hit_json
+from app.api.responses import HitBody, as_json
 from app.cli.options import Books, Json, Question
 from app.cli.output import print_json, remark
 from app.cli.running import command, open_application
@@ -28,7 +28,7 @@ async def search(
     async with open_application(settings) as app:
         result = await app.retrieve.search(query)
     if json:
-        hits = [hit_json(hit) for hit in result.hits]
+        hits = [as_json(HitBody.of(hit)) for hit in result.hits]
         print_json({"hits": hits, "degraded": list(result.degraded)})
         return
     for rank, hit in enumerate(result.hits, 1):
@@ -57,7 +57,7 @@ async def ask(
     async with open_application(settings) as app:
         answer = await app.answer.answer(request)
     if json:
-        print_json(answer_json(answer, settings.public_url))
+        print_json(as_json(answer))
     else:
         _print_answer(answer)
 

@@ -113,9 +113,8 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         async def opened(_: Settings) -> AsyncIterator[Application]:
             yield rag
 
-        _log.info(
-            "serve.starting", extra={"embedder": rag.embedder.space, "answers": rag.answer_mode}
-        )
+        answers = rag.answer.model or "extractive"
+        _log.info("serve.starting", extra={"embedder": rag.embedder.space, "answers": answers})
         unreadable = (await rag.unreadable_stores()).values()
         for line in (*unreadable, *await storage_warnings(settings, rag.index)):
             _log.warning("serve.storage", extra={"reason": line})

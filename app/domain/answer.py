@@ -1,4 +1,7 @@
-"""An answer and its citations."""
+"""An answer and its citations, as `POST /v1/chat` and `ask --json` give them.
+
+The docstrings of the fields are their descriptions in the API's contract.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,11 @@ class Confidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """`answer[start:end]` is the claim; `quote` is the text of the paragraph that supports it."""
+    """A claim of the answer and the paragraph that supports it.
+
+    `answer[start:end]` is the claim, counted in Unicode code points (in JavaScript:
+    `Array.from(answer).slice(start, end)`).
+    """
 
     index: int
     """Number shown to the reader, from 1, in order of each paragraph's first use."""
@@ -44,23 +51,26 @@ class Citation:
     end: int
     paragraph_id: str
     url: str
+    """Opens the book's site at this paragraph."""
     title: str
     """Title of the paragraph's section."""
     heading_path: tuple[str, ...]
     quote: str
+    """The text of the paragraph that supports the claim."""
     book: BookId
     file: str
-    spans: tuple[tuple[int, int], ...]
-    """The paragraph's code-point spans in `file`."""
+    """Source file, relative to the book's folder."""
+    spans: tuple[Span, ...]
+    """The paragraph's half-open code-point spans in `file`."""
     prefix: str = ""
     """Up to 32 characters of the paragraph before the quote, as in a W3C TextQuoteSelector."""
     suffix: str = ""
     """Up to 32 characters of the paragraph after the quote."""
+    permalink: str = field(init=False, default="")
+    """Path of `GET /cite/...` of this server, which redirects to the paragraph's current URL."""
 
-    @property
-    def permalink(self) -> str:
-        """Path of `GET /cite/...`, which redirects to the paragraph's current URL."""
-        return permalink(self.paragraph_id, self.book)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "permalink", permalink(self.paragraph_id, self.book))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +93,14 @@ class AnswerFigure:
 
 @dataclass(frozen=True, slots=True)
 class AnswerPassage:
-    """Adjacent paragraphs of the book, shown whole."""
+    """Adjacent paragraphs of the book, shown whole, with the sentences that answer."""
 
     paragraph_ids: tuple[str, ...]
     text: str
     """Markdown: the paragraphs, separated by empty lines; code is fenced."""
     heading_path: tuple[str, ...]
     url: str
-    """Deep link to the paragraph with the first mark."""
+    """Opens the book's site at the paragraph with the first mark."""
     paragraph_id: str
     """The paragraph that `url` and `permalink` lead to."""
     book: BookId
@@ -98,10 +108,11 @@ class AnswerPassage:
     """Half-open code-point spans of `text`: the sentences that answer, in order."""
     figures: tuple[AnswerFigure, ...] = ()
     """The figures in these paragraphs and those that they refer to."""
+    permalink: str = field(init=False, default="")
+    """Path of `GET /cite/...` of this server, which redirects to the paragraph's current URL."""
 
-    @property
-    def permalink(self) -> str:
-        return permalink(self.paragraph_id, self.book)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "permalink", permalink(self.paragraph_id, self.book))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,40 +153,49 @@ class Answer:
     """Text shown to the reader. A hint starts with a notice; so does an uncertain extractive
     answer."""
     mode: AnswerMode
+    """generated: written by a language model from the book's paragraphs; extractive: the book's own
+    sentences; refused: the book does not say; small_talk: a greeting or thanks, answered without a
+    search; clarification: the chapter or exercise asked for is not in the book, and the answer
+    names those that are."""
     confidence: Confidence = Confidence.ANSWERED
+    """uncertain: the book may not answer this, `passages` come nearest; not_in_book: outside the
+    book's domain, `sources` are the nearest sections."""
     citations: tuple[Citation, ...] = ()
     passages: tuple[AnswerPassage, ...] = ()
-    """At most three passages of an extractive answer, best first; or the parts of a chapter's
-    summary or of a quiz."""
+    """In an extractive answer: at most five, best first; `answer` is their text, below a notice if
+    uncertain. In a chapter's summary or a quiz: its parts, without marks. Empty in a generated
+    answer and in a refusal."""
     figures: tuple[AnswerFigure, ...] = ()
-    """The figure that was asked for, then those of the passages or of the cited paragraphs; at most
-    three."""
+    """At most three: the one that was asked for, then those of the passages or of the cited
+    paragraphs."""
     sources: tuple[Source, ...] = ()
-    """Paragraphs of the context; in a refusal, the nearest sections."""
+    """The paragraphs used, best first; in a refusal, the nearest sections."""
     degraded: tuple[str, ...] = ()
-    """Steps that failed and were skipped or replaced: "rewrite", "embedding", "rerank",
-    "generator", "unsupported"; TRUNCATED. "budget": a provider was not called, because the spending
-    limit is reached. "book:ID": the book could not be read. "generation:ID": its previous
-    generation was searched."""
+    """Steps that failed and were skipped or replaced: rewrite, embedding, rerank, generator (of
+    generated text: it ends where the provider failed). truncated: the model reached its maximum
+    length. unsupported: generated text, or its end, was not shown. budget: the owner's spending
+    limit is reached, so no provider was called. book:ID: the book could not be read. generation:ID:
+    its previous generation was searched."""
     usage: Usage = field(default_factory=Usage)
     statements: tuple[Statement, ...] = ()
     """Sentences that state something about the book, in order; none in a refusal."""
     exercise: str = ""
-    """Id of the exercise that the question repeats; "" if none."""
+    """Paragraph id of the book's exercise that the question repeats; "" if none."""
     follow_ups: tuple[str, ...] = ()
-    """Up to three follow-up questions that the book can answer."""
+    """Up to three further questions that the book can answer."""
     searched_for: str = ""
-    """The question that was searched for, if misspelled words were corrected; else ""."""
+    """The question with corrected spelling; "" if nothing was corrected."""
     answer_id: str = ""
-    """Id of the answer in the question log; "" if it is not logged."""
+    """For `POST /v1/feedback`; "" if the server accepts no feedback."""
+    refused: bool = field(init=False, default=False)
+    """`confidence` is not_in_book."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "refused", self.confidence is Confidence.NOT_IN_BOOK)
 
     @property
     def truncated(self) -> bool:
         return TRUNCATED in self.degraded
-
-    @property
-    def refused(self) -> bool:
-        return self.confidence is Confidence.NOT_IN_BOOK
 
 
 # Events of a streamed answer, in this order: Started, then TextDelta and CitationFound

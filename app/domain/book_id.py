@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import TypeVar
 
 from app.domain.errors import InputError
 
 PATTERN = r"[a-z0-9][a-z0-9._-]{0,63}"
 _LABEL = r"[a-z0-9][a-z0-9.-]{0,31}"
+T = TypeVar("T")
 _FORM = re.compile(rf"(?P<name>{PATTERN})(?:@(?P<version>{_LABEL}))?(?:\+(?P<locale>{_LABEL}))?")
 
 
@@ -32,6 +35,11 @@ class BookId(str):
             )
             raise InputError(message)
         return super().__new__(cls, text)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _: object, handler: Callable[[object], T]) -> T:
+        """In the description of what has a book id, that is a string."""
+        return handler(str)
 
     @property
     def name(self) -> BookId:

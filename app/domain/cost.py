@@ -41,79 +41,43 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class RateLimits:
-    """Limits of a provider's key for one endpoint; None means no limit."""
-
-    calls_per_minute: int | None = None
-    inputs_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EmbedderLimits:
-    """How an embedder packs texts into calls; None means no limit."""
+class Tariff:
+    """What an embedder takes in a call and in a minute, and its price; None means no limit."""
 
     texts_per_call: int | None = None
     tokens_per_call: int | None = None
     tokens_per_text: int | None = None
     """Longer texts are cut at the end."""
-    rates: RateLimits = RateLimits()
+    calls_per_minute: int | None = None
+    texts_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    price: Price | None = Price()
+    """None if it is not known."""
 
+    def batches(self, counts: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Yield spans [start, end) of consecutive texts that go into one call.
 
-@dataclass(frozen=True, slots=True)
-class Tariff:
-    """`usd_per_million_tokens` is None if the model's price is not known."""
+        `counts` are the texts' tokens. A text above `tokens_per_call` is alone in its span.
+        """
+        most_texts, most_tokens = self.texts_per_call or math.inf, self.tokens_per_call or math.inf
+        start, tokens = 0, 0
+        for at, count in enumerate(counts):
+            if at > start and (at - start == most_texts or tokens + count > most_tokens):
+                yield start, at
+                start, tokens = at, 0
+            tokens += count
+        if start < len(counts):
+            yield start, len(counts)
 
-    limits: EmbedderLimits = EmbedderLimits()
-    usd_per_million_tokens: float | None = 0.0
-
-    def price(self, tokens: int) -> float | None:
-        """Return the price of these tokens in US dollars; None if it is not known."""
-        if self.usd_per_million_tokens is None:
-            return None
-        return tokens * self.usd_per_million_tokens / 1e6
-
-    def estimate(self, counts: Sequence[int]) -> Cost:
-        """Return the cost of embedding texts with these token counts."""
-        limits, tokens = self.limits, sum(counts)
-        batches = sum(1 for _ in pack(counts, limits.texts_per_call, limits.tokens_per_call))
+    def minutes(self, counts: Sequence[int]) -> float:
+        """Return the minutes at the tightest rate limit, without the response time."""
         amounts = (
-            (batches, limits.rates.calls_per_minute),
-            (len(counts), limits.rates.inputs_per_minute),
-            (tokens, limits.rates.tokens_per_minute),
+            (sum(1 for _ in self.batches(counts)), self.calls_per_minute),
+            (len(counts), self.texts_per_minute),
+            (sum(counts), self.tokens_per_minute),
         )
-        minutes = max(amount / limit if limit else 0.0 for amount, limit in amounts)
-        return Cost(len(counts), tokens, batches, minutes, self.price(tokens))
+        return max(amount / limit if limit else 0.0 for amount, limit in amounts)
 
-
-FREE = Tariff()
-"""Tariff of a model in this process."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    texts: int
-    tokens: int
-    batches: int
-    minutes: float
-    """Minutes at the tightest rate limit, without the provider's response time."""
-    usd: float | None
-    """None if the price is not known."""
-
-
-def pack(
-    counts: Sequence[int], max_texts: int | None, max_tokens: int | None
-) -> Iterator[tuple[int, int]]:
-    """Yield spans [start, end) of consecutive texts within both limits.
-
-    `counts` are the texts' tokens. A text above `max_tokens` is alone in its span.
-    """
-    most_texts, most_tokens = max_texts or math.inf, max_tokens or math.inf
-    start, tokens = 0, 0
-    for position, count in enumerate(counts):
-        if position > start and (position - start == most_texts or tokens + count > most_tokens):
-            yield start, position
-            start, tokens = position, 0
-        tokens += count
-    if start < len(counts):
-        yield start, len(counts)
+    def usd(self, counts: Sequence[int]) -> float | None:
+        """Return the price of texts with these token counts; None if it is not known."""
+        return self.price.of(Units(sum(counts))) if self.price else None

@@ -83,6 +83,7 @@ class Block:
     anchor: str = ""
     url: str = ""
     paragraph_id: str = ""
+    """The hash of the text, until `keep_ids` gives the block an id of its own in the book."""
     level: int = 0
     """1 to 6 for a heading, else 0."""
     language: str = ""
@@ -90,7 +91,7 @@ class Block:
     terms: tuple[str, ...] = ()
     """Terms that the author marks as defined here; the terms of a glossary entry."""
     author_id: str = ""
-    """Id given by the author; used as paragraph id instead of the content hash."""
+    """Id given by the author; the paragraph id if it is the only one of the book."""
     element_id: str = ""
     """Id of its element on a built page, by its author or by `stamp`; "" if it has none."""
     runs: str = ""

@@ -45,7 +45,7 @@ class RagError(Exception):
     exit_code = 1
 
 
-class InputError(RagError):
+class InputError(RagError, ValueError):
     code = "invalid_input"
     exit_code = 2
 

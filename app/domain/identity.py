@@ -1,6 +1,7 @@
 """Paragraph ids: the hash of the normalised text, so that moves and renames do not change them.
 
-With the book's ledger, `keep_ids` also keeps an id when the text is edited.
+`keep_ids` gives each paragraph of a book an id of its own and, with the book's ledger, keeps the id
+when the text is edited.
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ import re
 import unicodedata
 from base64 import b32encode
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 
-from app.domain.document import Block, Book, Document
-from app.domain.ledger import Ledger, LedgerParagraph, unused_id
+from app.domain.document import Block, Book
+from app.domain.ledger import Ledger, LedgerParagraph
 from app.domain.ledger_renewal import renew
 
 _CROCKFORD = bytes.maketrans(
@@ -45,57 +45,33 @@ def content_id(text: str) -> str:
 
 
 def is_content_id(text: str) -> bool:
-    """Whether an id is one that `assign_ids` makes of a text, and not an author's."""
+    """Whether an id is one that `keep_ids` makes of a text, and not an author's."""
     return _CONTENT_ID.fullmatch(text) is not None
 
 
-def assign_ids(ids: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the ids for a whole book's `(content id, author's id)` pairs in reading order.
-
-    The second and later paragraphs with the same text get `-2`, `-3` and so on. An author's id is
-    used if it is unique in the book; if it is repeated (`{#summary}` on every page), the content
-    id is used.
-    """
-    pairs = list(ids)
-    authored = Counter(author_id for _, author_id in pairs if author_id)
-    taken = {author_id for author_id, count in authored.items() if count == 1}
-    repeats: dict[str, int] = {}
-    assigned: list[str] = []
-    for hashed, author_id in pairs:
-        unique = authored[author_id] == 1
-        assigned.append(author_id if unique else unused_id(hashed, taken, repeats))
-        taken.add(assigned[-1])
-    return assigned
-
-
-# `p-0123456789-2` is the second paragraph with the text hashed to `p-0123456789`.
-_WITHOUT_REPEAT = re.compile(r"(?<=^p-.{10})-\d+$")
-
-
 def keep_ids(book: Book, ledger: Ledger) -> tuple[Book, Ledger]:
-    """Return the book with the ledger's paragraph ids, and the updated ledger."""
-    ids, renewed = renew(ledger, [_paragraph(block) for block in book.blocks()])
-    return replace(book, documents=tuple(with_paragraph_ids(book.documents, ids))), renewed
+    """Return a book as it was read with the paragraphs' ids, and the updated ledger.
 
-
-def with_paragraph_ids(documents: Iterable[Document], ids: Iterable[str]) -> list[Document]:
-    """Return the documents with these ids of their blocks, in order."""
+    A new paragraph has its author's id if no other one of the book has that (`{#summary}` may be on
+    every page), else the hash of its text. Another one with the same hash gets `-2`, and so on.
+    """
+    times = Counter(block.author_id for block in book.blocks())
+    paragraphs = [_paragraph(one, authored=times[one.author_id] == 1) for one in book.blocks()]
+    ids, renewed = renew(ledger, paragraphs)
     given = iter(ids)
 
     def identified(block: Block) -> Block:
         ident = next(given)
         return block if ident == block.paragraph_id else replace(block, paragraph_id=ident)
 
-    return [replace(one, blocks=tuple(map(identified, one.blocks))) for one in documents]
+    documents = (replace(one, blocks=tuple(map(identified, one.blocks))) for one in book.documents)
+    return replace(book, documents=tuple(documents)), renewed
 
 
-def _paragraph(block: Block) -> LedgerParagraph:
-    authored = block.paragraph_id == block.author_id
-    text = block.unfenced_text
-    hashed = content_id(text) if authored else _WITHOUT_REPEAT.sub("", block.paragraph_id)
+def _paragraph(block: Block, *, authored: bool) -> LedgerParagraph:
     return LedgerParagraph(
-        hashed,
-        norm(text),
+        block.paragraph_id,
+        norm(block.unfenced_text),
         block.file,
         block.heading_path,
         block.url,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -83,18 +83,6 @@ class Ledger:
         return entry if entry and entry.live else None
 
 
-def unused_id(base: str, taken: Collection[str], repeats: dict[str, int]) -> str:
-    """Return `base` or, if it is taken, the first of `base-2`, `base-3`, ... that is not.
-
-    `repeats` keeps the last number of each base. Ids are never freed, so lower ones are skipped.
-    """
-    free = base
-    while free in taken:
-        repeats[base] = repeats.get(base, 1) + 1
-        free = f"{base}-{repeats[base]}"
-    return free
-
-
 def to_lines(ledger: Ledger) -> Iterator[str]:
     """Yield one JSON object per line, sorted by id, so that exports can be compared by `diff`."""
     for _, entry in sorted(ledger.entries.items()):
@@ -113,15 +101,12 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
         try:
             row = json.loads(line)
             require_small_numbers(row)
-            json.dumps(row, ensure_ascii=False).encode()  # raises for half of a surrogate pair
             if "alias" in row:
-                aliases[_text(row["alias"])] = _text(row["paragraph_id"])
+                aliases[_checked(row["alias"])] = _checked(row["paragraph_id"])
             else:
-                inner = row["paragraph"] | {"heading_path": tuple(row["paragraph"]["heading_path"])}
-                paragraph = LedgerParagraph(**_checked(inner, _ENTRY.paragraph))
-                entry = Entry(**_checked(row | {"paragraph": paragraph}, _ENTRY))
+                entry = _entry(**row)
                 entries[entry.paragraph_id] = entry
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             message = (
                 f"{name}:{number}: not a line of a ledger ({error}); give a file of "
                 "`textbook-rag links BOOK --ledger`"
@@ -130,22 +115,21 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
     return Ledger(entries, aliases)
 
 
-_ENTRY = Entry("", LedgerParagraph("", "", "", (), ""), 0)
-
-
-def _checked(row: Mapping[str, Any], sample: object) -> Mapping[str, Any]:
-    """Return the fields of a line. TypeError if one has another type than in the sample."""
-    _text(*row.get("heading_path", ()))
-    for name, value in row.items():
-        if type(value) is not type(getattr(sample, name)):
-            message = f"{name} has another type"
-            raise TypeError(message)
-    if not 0 <= row.get("order", 0) <= _MAX_ORDER:
-        message = f"order is not a number from 0 to {_MAX_ORDER}"
+def _entry(paragraph: Mapping[str, Any], **row: Any) -> Entry:  # noqa: ANN401 - checked here
+    """Make the entry of a line. TypeError if a field has another type."""
+    own = LedgerParagraph(**{**paragraph, "heading_path": tuple(paragraph["heading_path"])})
+    entry = Entry(paragraph=own, **row)
+    _checked(entry.paragraph_id, entry.nearest, own.content_id, own.text, own.file)
+    _checked(own.url, own.author_id, *own.heading_path)
+    is_position = type(entry.order) is int and 0 <= entry.order <= _MAX_ORDER
+    if not is_position or type(entry.live) is not bool:
+        message = f"order is no number from 0 to {_MAX_ORDER}, or live neither true nor false"
         raise TypeError(message)
-    return row
+    return entry
 
 
-def _text(*texts: str) -> str:
-    """Join texts. TypeError if one is of another type."""
-    return "".join(texts)
+def _checked(*texts: str) -> str:
+    """Join texts. TypeError if one is none, ValueError if it has half of a surrogate pair."""
+    joined = "".join(texts)
+    joined.encode()
+    return joined

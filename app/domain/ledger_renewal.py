@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.domain.document import Span
-from app.domain.ledger import Entry, Ledger, LedgerParagraph, unused_id
+from app.domain.ledger import Entry, Ledger, LedgerParagraph
 from app.domain.ledger_matching import is_distinctive, match
 
 NEAR = 8
@@ -21,12 +21,15 @@ def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[s
     entries: dict[str, Entry] = {}
     aliases = dict(ledger.aliases)
     reserved = {p.author_id for p in paragraphs if p.author_id} | {*ledger.entries, *aliases}
-    repeats: dict[str, int] = {}
+    repeats: Counter[str] = Counter()
     for order, paragraph in enumerate(paragraphs):
         former = matches[order].paragraph_id if order in matches else ""
         # Of several paragraphs with one author's id, only the first gets it.
         own = paragraph.author_id if paragraph.author_id not in entries else ""
-        paragraph_id = own or former or unused_id(paragraph.content_id, reserved, repeats)
+        paragraph_id = own or former or paragraph.content_id
+        while not own and not former and paragraph_id in reserved:
+            repeats[paragraph.content_id] += 1
+            paragraph_id = f"{paragraph.content_id}-{repeats[paragraph.content_id] + 1}"
         reserved.add(paragraph_id)
         entries[paragraph_id] = Entry(paragraph_id, paragraph, order)
         # The hash of a short text that is gone does not stand for its next use.

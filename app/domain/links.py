@@ -10,7 +10,7 @@ import unicodedata
 from urllib.parse import quote, unquote, urlsplit
 
 TEXT_DIRECTIVE = ":~:text="
-USUAL_WORDS = (4, 5, 6, 8, 12)
+USUAL_WORDS = (4, 6, 12)
 """Numbers of words tried for a text fragment, in this order."""
 FEW_WORDS = (3, 2, 1)
 """Numbers tried if no usual one is unique; only for a whole run."""

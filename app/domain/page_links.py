@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from sys import intern
 from typing import TypeAlias
 
@@ -70,8 +70,10 @@ class _Page:
             [[*map(intern, folded_words(run).split())] for run in runs] for runs in self._runs
         ]
         titled = any(block.text == document.title for block in document.blocks[:1])
-        shown = ["" if titled else document.title, *map(" ".join, self._runs)]
-        self._text = document.shown or PageText.of(shown)
+        title = "" if titled else document.title
+        said = [folded_words(title).split(), *map(chain.from_iterable, self._words)]
+        shown = " | ".join(f" {'  '.join(words)} " for words in said)
+        self._text = document.shown or PageText(shown)
         self._said = [*map(intern, self._text.words.split())]
         self._counts = _MAX_COUNTS
 
@@ -83,8 +85,9 @@ class _Page:
             for at, block in enumerate(self._blocks)
             if block.kind is not BlockKind.HEADING and self._runs[at]
         ]
-        for size in (*USUAL_WORDS, *FEW_WORDS):
-            found_now = dict(self._unique(pending, size))
+        sizes = [(size, _MAX_WINDOWS) for size in (*USUAL_WORDS, *FEW_WORDS)]
+        for size, most in [(USUAL_WORDS[0], 2), *sizes]:
+            found_now = dict(self._unique(pending, size, most))
             for at, words in found_now.items():
                 found[at] = words, ""
             pending = [at for at in pending if at not in found_now]
@@ -93,26 +96,25 @@ class _Page:
             found[at] = next(filter(any, (self._with_suffix(*pair) for pair in pairs)), NO_QUOTE)
         return found
 
-    def _unique(self, pending: Sequence[int], size: int) -> Iterator[tuple[int, str]]:
+    def _unique(self, pending: Sequence[int], size: int, most: int) -> Iterator[tuple[int, str]]:
         """Yield the blocks of which `size` words of a run are on the page once, with these words.
 
         Few words are quoted only if they are a whole run.
         """
         # The windows are made twice, since all of them would take more memory than the page.
-        asked = {words for at in pending for words, _, _ in self._windows(at, size)}
+        asked = {words for at in pending for words, _, _ in self._windows(at, size, most)}
         said = self._said if asked else []
         every = zip(*(islice(said, shift, None) for shift in range(size)), strict=False)
         counts = Counter(filter(asked.__contains__, every))
         for at in pending:
-            windows = self._windows(at, size)
+            windows = self._windows(at, size, most)
             unique = ((run, first) for words, run, first in windows if counts[words] == 1)
             for run, first in islice(unique, 1):
-                spans = _word_spans(run)[first : first + size]
+                spans = [*islice(_word_spans(run), first, first + size)]
                 yield at, run[spans[0][0] : spans[-1][1]]
 
-    def _windows(self, at: int, size: int) -> Iterator[tuple[tuple[str, ...], str, int]]:
+    def _windows(self, at: int, size: int, left: int) -> Iterator[tuple[tuple[str, ...], str, int]]:
         """Yield the folded words of each window, its run, and the number of its first word."""
-        left = _MAX_WINDOWS
         for run, words in zip(self._runs[at], self._words[at], strict=True):
             if size not in FEW_WORDS or size == len(words):
                 for first in range(min(len(words) - size + 1, left)):
@@ -133,8 +135,8 @@ class _Page:
 
     def _with_suffix(self, run: str, after: str) -> Quote:
         """Return the last words of a run with the words after it that make them unique."""
-        ending = _word_spans(run)[-SUFFIX_WORDS:]
-        for _, end in _word_spans(after)[:SUFFIX_WORDS] if ending else ():
+        ending = [*_word_spans(run)][-SUFFIX_WORDS:]
+        for _, end in islice(_word_spans(after), SUFFIX_WORDS) if ending else ():
             # Only blanks may separate text and suffix, so punctuation is included.
             found = run[ending[0][0] :], after[:end]
             self._counts -= 1
@@ -155,8 +157,8 @@ class _Page:
         return False
 
 
-def _word_spans(text: str) -> list[Span]:
-    return [match.span() for match in WORD.finditer(text)]
+def _word_spans(text: str) -> Iterator[Span]:
+    return (match.span() for match in WORD.finditer(text))
 
 
 def clean_runs(block: Block) -> list[str]:

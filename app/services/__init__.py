@@ -2,12 +2,11 @@
 
 - ingest: `ingest`, `ingest_plan`, `chunk_vectors`, `phases`
 - search: `analyse_question`, `lexical`, `similarity`, `vocabulary`, `cross_lingual`,
- , `term_upper_bounds`, `retrieve`, `feature_reranker`
+  `term_upper_bounds`, `retrieve`, `feature_reranker`
 - answers: `answer_question`, `consultation`, `page_locator`, `answerability_scorer`,
   `chapter_requests`, `write_answer`, `show_figures`
 - parts of a book: `paragraphs`, `page_glossary`, `page_suggestions`
-- calls to providers: `provider_calls`, `budget`, `resilience`, `rate_limiter`,
-  `provider_failures`, `prompt_speed`
+- calls to providers: `provider_calls`, `budget`, `resilience`
 - questions that readers asked: `question_log`, `report_questions`
 - upkeep: `verify`, `check_links`
 - measuring: `evaluate`

@@ -29,8 +29,7 @@ from app.domain.search_text import SearchText, bare_question, search_text, witho
 from app.domain.terms import Terms
 from app.services.lexical import LexicalEncoder
 from app.services.ports import Embedder, QuestionRewriter
-from app.services.provider_failures import degraded_by, require_vector
-from app.services.recording import stage
+from app.services.recording import degraded_by, stage
 from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
@@ -203,7 +202,6 @@ class AnalyseQuestion:
         try:
             with stage("embedding"):
                 vector = await self.embedder.embed_query(question)
-            require_vector(vector, self.embedder.space, self.embedder.dimension, "a question")
         except ProviderError as error:
             return None, (degraded_by(_log, "retrieve.embedding_failed", "embedding", error),)
         return vector, ()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.errors import ConfigError, ProviderError
+from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
 from app.services.ports import Embedder
-from app.services.provider_failures import require_vector
 
 EmbedInContext: TypeAlias = Callable[[Sequence[str]], Awaitable[list[Vector]]]
 """Returns one vector for each text, embedded together as one document, for late chunking."""
@@ -32,47 +31,23 @@ async def embed_keys(
 ) -> AsyncIterator[tuple[Sequence[str], Sequence[Vector]]]:
     """Yield (keys, vectors) batch by batch, each key once.
 
-    ConfigError if a chunk needs late chunking and `embed_in_context` is None. ProviderError, which
-    names the chunk, for an unusable vector; the vectors before it are yielded first, since they
-    are paid for.
+    ConfigError if a chunk needs late chunking and `embed_in_context` is None.
     """
-    locations = {chunk.vector_key: f'{chunk.file}, "{chunk.section}"' for chunk in reversed(chunks)}
-    async for some, vectors in _embed_all(keys, chunks, embedder, embed_in_context):
-        for at, (key, vector) in enumerate(zip(some, vectors, strict=True)):
-            of = f"a chunk of {locations[key]}"
-            try:
-                require_vector(vector, embedder.space, embedder.dimension, of)
-            except ProviderError:
-                yield some[:at], vectors[:at]
-                raise
-        yield some, vectors
-
-
-async def _embed_all(
-    keys: Sequence[str],
-    chunks: Sequence[Chunk],
-    embedder: Embedder,
-    embed_in_context: EmbedInContext | None,
-) -> AsyncIterator[tuple[Sequence[str], Sequence[Vector]]]:
-    wanted = set(keys)
-    documents = _documents(wanted, chunks)
-    pooled = {chunk.vector_key for document in documents for chunk in document}
+    pooled = {chunk.vector_key for chunk in chunks if chunk.pooled_within}
     alone = [key for key in keys if key not in pooled]
     rest = iter(alone)
     async for vectors in embedder.embed_batches(alone):
         yield [*islice(rest, len(vectors))], vectors
-    for document in documents:
+    for document in _documents(pooled.intersection(keys), chunks):
         if embed_in_context is None:
             message = f"{embedder.space} has no token vectors, which late chunking needs"
             raise ConfigError(message)
         texts, positions = _document_texts(document)
         vectors = await embed_in_context(texts)
-        made = {
-            chunk.vector_key: vectors[position]
-            for chunk, position in zip(document, positions, strict=True)
-            if chunk.vector_key in wanted
+        found = {
+            chunk.vector_key: vectors[at] for chunk, at in zip(document, positions, strict=True)
         }
-        yield list(made), list(made.values())
+        yield list(found), list(found.values())
 
 
 def _document_texts(document: Sequence[Chunk]) -> tuple[list[str], list[int]]:
@@ -93,14 +68,14 @@ def _document_texts(document: Sequence[Chunk]) -> tuple[list[str], list[int]]:
     return texts, positions
 
 
-def _documents(wanted: Set[str], chunks: Sequence[Chunk]) -> list[Sequence[Chunk]]:
-    """Return the chunks of each late-chunked document with a wanted key, equal documents once."""
-    documents: dict[tuple[str, str], list[Chunk]] = {}
+def _documents(wanted: set[str], chunks: Sequence[Chunk]) -> Iterator[Sequence[Chunk]]:
+    """Yield the chunks of each late-chunked document with a wanted key, equal documents once."""
+    files: dict[str, str] = {}
+    documents: dict[str, list[Chunk]] = {}
     for chunk in chunks:
-        if chunk.pooled_within:
-            documents.setdefault((chunk.pooled_within, chunk.file), []).append(chunk)
-    found: dict[str, Sequence[Chunk]] = {}
-    for (within, _), document in documents.items():
+        within = chunk.pooled_within
+        if within and files.setdefault(within, chunk.file) == chunk.file:
+            documents.setdefault(within, []).append(chunk)
+    for document in documents.values():
         if any(chunk.vector_key in wanted for chunk in document):
-            found.setdefault(within, document)
-    return list(found.values())
+            yield document

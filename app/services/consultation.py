@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.domain.answer import Confidence
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
+from app.domain.answering.exercises import Solutions, asked_exercise, explaining
 from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.request import (
@@ -19,6 +19,7 @@ from app.domain.answering.request import (
     selected_paragraph,
 )
 from app.domain.chunking.chunk import Chunk
+from app.domain.document import BlockKind
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery
 from app.services.answerability_scorer import SCORED_HITS, AnswerabilityScorer
@@ -175,7 +176,8 @@ class ConsultBook:
                 [*(Hit(one, 1.0) for one in solution), *hits], self.context_tokens
             )
         solving = frozenset(one.paragraph_id for chunk in solution for one in chunk.passages)
-        context = for_solving(context, request.solutions)
+        if request.solutions is not Solutions.SHOW:
+            context = tuple(one for one in context if one.passage.kind is not BlockKind.SOLUTION)
         prepared = whole(context, solving) if solving else None
         return replace(read, context=context, prepared=prepared)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.domain.retrieval.query import Vector
-from app.services.ports import Embedder
+from app.services.ports import Embedder, embed_documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class CrossLingualScorer:
         return asked_in != language
 
     async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
-        vectors = await self.embedder.embed_documents(["\n".join(one) for one in paragraphs])
+        vectors = await embed_documents(self.embedder, ["\n".join(one) for one in paragraphs])
         cosines = self.inner_products(await self.embedder.embed_query(question), vectors)
         lowest = min(cosines, default=0.0)
         return [(cosine - lowest) / max(1 - lowest, 1e-6) for cosine in cosines]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.book_id import BookId
-from app.domain.evaluation.answer_metrics import ANSWER_METRICS, judge_answer
-from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
+from app.domain.evaluation.answer_metrics import judge_answer
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
+from app.domain.evaluation.measurement import Measure, Measured
 from app.domain.evaluation.retrieval_metrics import (
     NDCG_DEPTH,
-    RETRIEVAL_METRICS,
     STANDARD_DEPTH,
     first_hit,
     ranking_of,
@@ -23,13 +21,7 @@ from app.domain.evaluation.retrieval_metrics import (
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.answer_question import AnswerQuestion
 from app.services.phases import Advance, ignore
-from app.services.retrieve import Retrieve
-
-METRICS: Mapping[Measure, Sequence[str]] = {
-    Measure.RETRIEVAL: RETRIEVAL_METRICS,
-    Measure.HELPFUL: ANSWER_METRICS,
-}
-"""Metrics of every summary, in this order, even if they apply to no question."""
+from app.services.retrieve import RetrievalResult, Retrieve
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +47,6 @@ class Evaluation:
     """The thresholds in use."""
     missing: tuple[str, ...] = ()
     """Gold files that are not in the index, so that no search can find them."""
-
-    def summary(self) -> Mapping[str, float]:
-        return summary(self.results, METRICS[self.request.of])
-
-    def by_kind(self) -> Mapping[str, Mapping[str, float]]:
-        """Return the summary of each kind of question."""
-        names = METRICS[self.request.of]
-        return {kind: summary(rows, names) for kind, rows in by_kind(self.results).items()}
-
-    def refusal(self) -> RefusalCurve | None:
-        """Return the refusals by threshold; None unless questions of both kinds were scored."""
-        judged = [(one.question.answerable, one.answerability) for one in self.results]
-        return refusal_curve(judged, self.policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,37 +75,30 @@ class Evaluate:
 
     async def _measured(self, question: Question, request: EvaluationRequest) -> Measured:
         asked = replace(ask_request(question, request.book), k=request.chunks)
-        if request.of is Measure.RETRIEVAL:
-            found = await self._searched(question, request)
-            calibrate = request.calibrate
-            score = (await self.answering.consult.read(asked)).score if calibrate else None
-            return replace(found, answerability=score)
-        read = await self.answering.consult.read(asked)
+        helpful = request.of is Measure.HELPFUL
+        read = await self.answering.consult.read(asked) if helpful or request.calibrate else None
         started = self.clock()
-        answer = await self.answering.answer(asked)
-        elapsed = self.clock() - started
-        measured = judge_answer(question, answer, read.found.hits)
-        return replace(measured, answerability=read.score, milliseconds=elapsed * 1000)
+        if helpful and read:
+            answer = await self.answering.answer(asked)
+            elapsed = self.clock() - started
+            found = judge_answer(question, answer, read.found.hits)
+        else:
+            # nDCG needs ten hits; more hits than k do not change the first k.
+            depth = max(asked.k, NDCG_DEPTH)
+            query = SearchQuery(asked.question, depth, filter=asked.filter, history=asked.history)
+            result = await self.retrieve.search(query)
+            elapsed = self.clock() - started
+            found = self._judged(question, result, asked.k)
+        score = read.score if read else None
+        return replace(found, answerability=score, milliseconds=elapsed * 1000)
 
-    async def _searched(self, question: Question, request: EvaluationRequest) -> Measured:
-        started = self.clock()
-        scope, k = scope_of(question, request.book), request.chunks
-        # nDCG needs ten hits; more hits than k do not change the first k.
-        query = SearchQuery(
-            question.question, max(k, NDCG_DEPTH), filter=scope, history=question.history
-        )
-        found = await self.retrieve.search(query)
-        elapsed = self.clock() - started
+    def _judged(self, question: Question, found: RetrievalResult, k: int) -> Measured:
         context = self.retrieve.context(found.hits[:k], self.context_tokens)
-        metrics: dict[str, float] = {}
+        tokens = float(sum(one.tokens for one in context)) if question.answerable else None
         ranking = ranking_of(found.hits)
-        if question.answerable:
-            metrics = retrieval_metrics(question, ranking, k)
-            metrics["context_tokens"] = float(sum(one.tokens for one in context))
         return Measured(
             question,
-            metrics,
-            elapsed * 1000,
+            retrieval_metrics(question, ranking, k) | {"context_tokens": tokens},
             details={
                 "rank": first_hit(question, ranking) if question.answerable else None,
                 "found": found.hits[0].chunk.deep_link_url if found.hits else "",
@@ -141,29 +113,21 @@ class Evaluate:
 
         Only files of questions without a hit are checked.
         """
-        lost = {
-            file: one.question
-            for one in results
-            if one.details.get("rank") == 0
-            for file in one.question.gold_files
+        lost = [one.question for one in results if one.details.get("rank") == 0]
+        scopes = {
+            file: replace(ask_request(one, request.book).filter, files=(file,))
+            for one in lost
+            for file in one.gold_files
         }
-        missing = []
-        for file, question in lost.items():
-            in_file = replace(scope_of(question, request.book), files=(file,))
-            if not await self.retrieve.index.matching(in_file):
-                missing.append(file)
-        return tuple(missing)
-
-
-def scope_of(question: Question, book: BookId | None) -> SearchFilter:
-    """Return the filter for `book`, or the question's own book and file if it has them."""
-    asked = book or question.book
-    return SearchFilter(
-        books=(asked,) if asked else (),
-        files=(question.filter_file,) if question.filter_file else (),
-    )
+        index = self.retrieve.index
+        return tuple([file for file, one in scopes.items() if not await index.matching(one)])
 
 
 def ask_request(question: Question, book: BookId | None) -> AskRequest:
-    """Return the question as a reader would ask it."""
-    return AskRequest(question.question, filter=scope_of(question, book), history=question.history)
+    """Return the question as a reader of `book`, or of its own book and file, would ask it."""
+    asked = book or question.book
+    scope = SearchFilter(
+        books=(asked,) if asked else (),
+        files=(question.filter_file,) if question.filter_file else (),
+    )
+    return AskRequest(question.question, filter=scope, history=question.history)

@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.cost import FREE, Tariff
 from app.domain.document import Book
 from app.domain.errors import (
     BookError,
@@ -45,6 +44,7 @@ from app.services.ports import (
     GenerationWriter,
     LedgerStore,
 )
+from app.services.recording import recording
 
 __all__ = ["ChunkBook", "IngestBook", "IngestReport", "IngestRequest", "ReadBook"]
 
@@ -74,11 +74,8 @@ class IngestBook:
     """Stores the pages of a book, given with its folder, if it has no site of its own."""
     embed_in_context: EmbedInContext | None = None
     """None if the embedder does not support late chunking."""
-    tariff: Tariff = FREE
     encoder: str = ""
     """Identifies what sparse vectors are made by."""
-    billed: Callable[[], int] = lambda: 0
-    """Returns the number of tokens billed so far."""
 
     async def run(self, request: IngestRequest, phases: Phases) -> IngestReport:
         """Update the index from the folder. Raises BookError, IndexBusy, ProviderError and others.
@@ -141,7 +138,7 @@ class IngestBook:
             missing = [] if unchanged else await self._missing(chunks)
             counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
             changes = Changes() if same else compare(before, chunks)
-            report = planned_report(request, book, chunks, changes, self.tariff.estimate(counts))
+            report = planned_report(request, book, chunks, changes, counts, embedder.tariff)
             report = replace(
                 report,
                 reused=0 if unchanged else report.reused,
@@ -183,7 +180,7 @@ class IngestBook:
 
     def _truncation_warnings(self, counts: Sequence[int]) -> list[str]:
         """Warn about texts longer than the model's input limit."""
-        limit = self.tariff.limits.tokens_per_text
+        limit = self.embedder.tariff.tokens_per_text
         truncated = sum(count > limit for count in counts) if limit else 0
         if not truncated:
             return []
@@ -194,9 +191,13 @@ class IngestBook:
     async def _carry_out(
         self, plan: IngestPlan, writer: GenerationWriter, phases: Phases
     ) -> IngestReport:
-        report, billed_before = plan.report, self.billed()
+        report = plan.report
         if not report.unchanged:
-            await self._embed(plan, phases)
+            with recording() as spent:
+                await self._embed(plan, phases)
+            billed = spent.units.input_tokens
+            usd = report.usd if report.usd is None or not billed else spent.usd
+            report = replace(report, billed_tokens=billed, usd=usd)
             await self._write(writer, plan.chunks, phases)
         # The ledger goes first, so that no published id is ever missing from it. If the run dies
         # in between, the next one gives equal texts the same ids. The ledger can differ from an
@@ -207,13 +208,7 @@ class IngestBook:
             return report
         with phases.phase("publish"):
             published = await writer.publish(self._manifest(plan))
-        billed = self.billed() - billed_before
-        return replace(
-            report,
-            generation=published.generation,
-            billed_tokens=billed,
-            usd=self.tariff.price(billed) if billed else report.usd,
-        )
+        return replace(report, generation=published.generation)
 
     async def _embed(self, plan: IngestPlan, phases: Phases) -> None:
         """Embed and cache batch by batch, so that no vector is paid for twice after a crash."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.cost import Cost
+from app.domain.cost import Tariff
 from app.domain.document import BlockKind, Book, Site
 from app.domain.edition import ONLY, Edition
 from app.domain.ledger import Ledger
@@ -101,8 +101,14 @@ class IngestPlan:
 
 
 def planned_report(
-    request: IngestRequest, book: Book, chunks: Sequence[Chunk], changes: Changes, cost: Cost
+    request: IngestRequest,
+    book: Book,
+    chunks: Sequence[Chunk],
+    changes: Changes,
+    counts: Sequence[int],
+    tariff: Tariff,
 ) -> IngestReport:
+    """`counts` are the tokens of the texts to embed."""
     kinds = Counter(block.kind for block in book.blocks())
     return IngestReport(
         book=book.id,
@@ -112,12 +118,12 @@ def planned_report(
         blocks={kind.value: count for kind, count in sorted(kinds.items())},
         chunks=len(chunks),
         **changes._asdict(),
-        embedded=cost.texts,
-        reused=len(chunks) - cost.texts,
-        tokens=cost.tokens,
-        batches=cost.batches,
-        minutes=round(cost.minutes, 2),
-        usd=cost.usd,
+        embedded=len(counts),
+        reused=len(chunks) - len(counts),
+        tokens=sum(counts),
+        batches=sum(1 for _ in tariff.batches(counts)),
+        minutes=round(tariff.minutes(counts), 2),
+        usd=tariff.usd(counts),
         excluded={one.value: kinds[one] for one in sorted(request.exclude_kinds & kinds.keys())},
         warnings=[*_address_warnings(book), *map(str, book.warnings)],
         dry_run=request.dry_run,

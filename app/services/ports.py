@@ -11,6 +11,7 @@ from typing import Protocol
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
+from app.domain.cost import Tariff
 from app.domain.generated_text.events import GeneratorEvent
 from app.domain.indexed_book import BookList, BookManifest, Damage, IndexPoint, Snapshot
 from app.domain.ledger import Ledger, Located
@@ -35,11 +36,10 @@ class Embedder(Protocol):
     @property
     def dimension(self) -> int: ...
 
-    async def embed_query(self, text: str) -> Vector: ...
+    @property
+    def tariff(self) -> Tariff: ...
 
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one vector for each text, in order; the adapter splits any number into batches."""
-        ...
+    async def embed_query(self, text: str) -> Vector: ...
 
     def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
         """Yield the vectors of the texts in order, batch by batch.
@@ -47,6 +47,11 @@ class Embedder(Protocol):
         Every text gets its vector, or an error is raised.
         """
         ...
+
+
+async def embed_documents(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
+    """Return one vector for each text, in order."""
+    return [vector async for batch in embedder.embed_batches(texts) for vector in batch]
 
 
 class EmbeddingCache(Protocol):

@@ -1,4 +1,4 @@
-"""Calls to a provider: time limit, retries, circuit breaker, rate limit, budget and recording.
+"""Calls to a provider: time limit, retries, circuit breaker, budget and recording.
 
 An adapter makes each of its calls in one block:
 
@@ -13,14 +13,13 @@ import logging
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
 from typing import TypeVar
 
 from app.domain.cost import NOTHING, Price, Units
 from app.domain.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
 from app.services.budget import Budget
-from app.services.rate_limiter import RateLimiter, Slot
 from app.services.resilience import CircuitBreaker, time_limit
 
 _log = logging.getLogger(__name__)
@@ -49,15 +48,12 @@ class Retries:
         Architecture Blog, "Exponential Backoff And Jitter" (2015).
         """
         timed_out = isinstance(error.__cause__, TimeoutError)
-        if attempt == self.attempts or (timed_out and not self.after_timeout):
+        least = error.retry_after or 0.0
+        gives_up = attempt == self.attempts or least > self.longest_retry_after
+        if gives_up or (timed_out and not self.after_timeout):
             return None
         most = min(self.longest_backoff, self.first_backoff * 2 ** (attempt - 1))
-        jitter = random.uniform(0.0, most)  # noqa: S311 - jitter is no secret
-        if error.retry_after is None:
-            return jitter
-        if error.retry_after > self.longest_retry_after:
-            return None
-        return error.retry_after + min(jitter, self.first_backoff)
+        return least + random.uniform(0.0, most)  # noqa: S311 - jitter is no secret
 
 
 INGEST = Retries(10, 1.0, longest_backoff=60.0, longest_retry_after=300.0, after_timeout=True)
@@ -72,13 +68,10 @@ class Call:
 
     limit: asyncio.Timeout
     retries: Retries
-    estimate: Units
-    inputs: int
-    limiter: RateLimiter | None
+    sleep: Callable[[float], Awaitable[None]]
     begun: bool = False
     billed: Units | None = None
     """What the provider billed, retries included; None if it did not say so."""
-    _slot: Slot | None = field(default=None, init=False)
 
     async def run(self, send: Callable[[], Awaitable[T]]) -> T:
         """Return the result of `send`, retried after ProviderRateLimited and ProviderUnavailable.
@@ -88,8 +81,6 @@ class Call:
         attempt = 0
         while True:
             attempt += 1
-            if self.limiter:
-                self._slot = await self.limiter.acquire(self.inputs, self.estimate.input_tokens)
             try:
                 return await send()
             except (ProviderRateLimited, ProviderUnavailable) as error:
@@ -99,7 +90,7 @@ class Call:
                 fields = {"attempt": attempt, "wait": wait, "error": error.code}
                 failed = {"status": error.status, "reason": error.reason}
                 _log.warning("provider.retry", extra=fields | failed)
-                await (self.limiter.sleep if self.limiter else asyncio.sleep)(wait)
+                await self.sleep(wait)
 
     def begin(self) -> None:
         """Lift the time limit, since the first output is here. From now on a failure costs money.
@@ -112,26 +103,24 @@ class Call:
 
     def bill(self, units: Units) -> None:
         self.billed = (self.billed or NOTHING) + units
-        if self._slot:
-            self._slot.tokens = units.input_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderCalls:
     """The calls to one model for one purpose."""
 
+    model: str
     budget: Budget
-    price: Price
+    price: Price | None
+    """None if it is not known: the calls are not charged."""
     breaker: CircuitBreaker
-    limiter: RateLimiter | None = None
-    """Only an ingest waits for it: it can send more in a minute than a key allows. A reader's call
-    is sent at once, and is refused by the provider if the minute is used up."""
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     @asynccontextmanager
     async def call(
-        self, estimate: Units, seconds: float | None = None, inputs: int = 1
+        self, estimate: Units, seconds: float | None = None
     ) -> AsyncGenerator[Call, None]:
-        """Make one call in the block, which lasts at most `seconds`, with so many `inputs`.
+        """Make one call in the block, which lasts at most `seconds`.
 
         No `seconds` for a call that no reader waits for, of an ingest: it has no time limit, is
         retried for minutes, and neither heeds nor moves the circuit breaker.
@@ -140,13 +129,12 @@ class ProviderCalls:
         time is over. Afterwards the bill is charged, else the estimate. Without a bill, a failed
         call is free. A cancelled one costs its estimate: output that nobody reads is billed.
         """
+        price = self.price or Price()
         with self.breaker.call() if seconds is not None else nullcontext():
             async with time_limit(seconds, self.breaker.name) as limit:
-                if self.price.of(estimate):
+                if price.of(estimate):
                     await self.budget.check()
-                ingest = seconds is None
-                retries, limiter = (INGEST, self.limiter) if ingest else (READER, None)
-                call = Call(limit, retries, estimate, inputs, limiter)
+                call = Call(limit, INGEST if seconds is None else READER, self.sleep)
                 try:
                     yield call
                 except ProviderError:
@@ -154,7 +142,7 @@ class ProviderCalls:
                         call.bill(NOTHING)
                     raise
                 finally:
-                    usd = self.price.of(estimate if call.billed is None else call.billed)
+                    usd = price.of(estimate if call.billed is None else call.billed)
                     # Shielded: what a cancelled call costs is counted too.
                     await asyncio.shield(self.budget.charge(usd, call.billed or NOTHING))
 

@@ -26,9 +26,6 @@ from app.services.recording import Recording
 
 _log = logging.getLogger(__name__)
 
-CLEANED_EVERY = timedelta(hours=1)
-"""Minimum time between two deletions of old answers."""
-
 
 @dataclass(frozen=True, slots=True)
 class Selected:
@@ -66,16 +63,29 @@ class QuestionLog:
 
     store: QuestionStore
     keep_days: int
-    """Days until answers are deleted; 0: never."""
+    """Days until answers are deleted."""
     _writing: set[asyncio.Task[None]] = field(default_factory=set, init=False)
-    _cleaned: datetime | None = field(default=None, init=False)
 
     def add(
         self, request: AskRequest, answer: Answer, record: Recording, books: BookList
     ) -> Answer:
         """Log the answer; return it with its `answer_id`. `books` are all of the index."""
         answer = replace(answer, answer_id=secrets.token_hex(8))
-        task = asyncio.create_task(self._write(self._entry(request, answer, record, books)))
+        small_talk = answer.mode is AnswerMode.SMALL_TALK
+        entry = LoggedAnswer(
+            id=answer.answer_id,
+            asked_at=datetime.now(UTC),
+            book=_book_of(request, answer, books),
+            # Text that is not a question may be a name or a greeting: it is not stored.
+            question="" if small_talk else printable(without_personal_data(request.question)),
+            mode=answer.mode,
+            confidence=answer.confidence,
+            degraded=answer.degraded,
+            usd=record.usd,
+            citations=logged_paragraphs((*answer.citations, *answer.passages)),
+            sources=logged_paragraphs(answer.sources),
+        )
+        task = asyncio.create_task(self._write(entry))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
         return answer
@@ -108,34 +118,10 @@ class QuestionLog:
         """Store an answer and delete old ones."""
         try:
             await self.store.add([entry])
-            await self._clean()
+            oldest = entry.asked_at - timedelta(days=self.keep_days)
+            await self.store.delete(Selected(before=oldest))
         except StorageError as error:
             _log.error("question_log.failed", extra={"reason": str(error)})
-
-    async def _clean(self) -> None:
-        now = datetime.now(UTC)
-        if not self.keep_days or (self._cleaned and now - self._cleaned < CLEANED_EVERY):
-            return
-        await self.store.delete(Selected(before=now - timedelta(days=self.keep_days)))
-        self._cleaned = now
-
-    def _entry(
-        self, request: AskRequest, answer: Answer, record: Recording, books: BookList
-    ) -> LoggedAnswer:
-        small_talk = answer.mode is AnswerMode.SMALL_TALK
-        return LoggedAnswer(
-            id=answer.answer_id,
-            asked_at=datetime.now(UTC),
-            book=_book_of(request, answer, books),
-            # Text that is not a question may be a name or a greeting: it is not stored.
-            question="" if small_talk else printable(without_personal_data(request.question)),
-            mode=answer.mode,
-            confidence=answer.confidence,
-            degraded=answer.degraded,
-            usd=record.usd,
-            citations=logged_paragraphs((*answer.citations, *answer.passages)),
-            sources=logged_paragraphs(answer.sources),
-        )
 
 
 def _book_of(request: AskRequest, answer: Answer, books: BookList) -> str:

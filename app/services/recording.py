@@ -6,6 +6,7 @@ passed in a context variable, because most steps do not use it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,7 +15,7 @@ from time import perf_counter
 
 from app.domain.answer import Answer
 from app.domain.cost import NOTHING, Units
-from app.domain.errors import ProviderError, RagError
+from app.domain.errors import BudgetSpent, ProviderAuthError, ProviderError, RagError
 
 REQUEST = "request"
 """The step of a failure that ended the whole request."""
@@ -133,6 +134,21 @@ def stage(name: str) -> Iterator[None]:
     finally:
         record.in_stage = False
         record.seconds[name] = record.seconds.get(name, 0.0) + perf_counter() - began
+
+
+def degraded_by(log: logging.Logger, event: str, step: str, error: ProviderError) -> str:
+    """Log and record the failure of a step; return its entry of `degraded`.
+
+    A refused key is logged as an error, since it is permanent; other failures as warnings. A spent
+    budget is not logged here: `Budget` logs it once a day.
+    """
+    failure = current().failed(step, error)
+    if isinstance(error, BudgetSpent):
+        return "budget"
+    level = logging.ERROR if isinstance(error, ProviderAuthError) else logging.WARNING
+    fields = {"error": failure.code, "status": failure.status, "reason": failure.reason}
+    log.log(level, event, extra=fields)
+    return step
 
 
 def failed_step(step: str, code: str, reason: str) -> None:

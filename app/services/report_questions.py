@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -18,8 +17,9 @@ from app.services.question_log import QuestionStore, Selected
 from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
 
 SAME_MEANING = 0.7
-"""Minimum cosine of a question and the mean of its cluster, both without function words. At 0.7 the
-clusters of `tests/data/student_questions.jsonl` hold paraphrases only, at 0.65 other questions."""
+"""Minimum cosine of a question and the first one of its cluster, both without function words. At
+0.7 the clusters of `tests/data/student_questions.jsonl` hold paraphrases, at 0.65 other questions.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,6 @@ class ReportQuestions:
     store: QuestionStore
     index: BookStore
     similarity: SimilarityEncoder
-    cluster: Callable[[Sequence[Vector], float], list[int]]
-    """(vectors, minimum cosine) -> the number of each vector's cluster."""
 
     async def run(self, book: str, since: datetime) -> OwnerReport:
         """Raises BookNotFound, StorageError."""
@@ -40,21 +38,30 @@ class ReportQuestions:
         language = known[BookId(book)].language if book in known else MODEL_LANGUAGE
         asked = [one for one in answers if is_question(one) and one.question.strip()]
         clusters = await self._clusters(asked, language)
-        now = datetime.now(UTC)
-        return await asyncio.to_thread(owner_report, book, since, now, answers, clusters)
+        return owner_report(book, since, datetime.now(UTC), answers, clusters)
 
     async def _clusters(
         self, answers: Sequence[LoggedAnswer], language: str
     ) -> list[list[LoggedAnswer]]:
-        """Divide the answers by the meaning of their questions, the most frequent ones first."""
+        """Divide the answers by the meaning of their questions, the most frequent ones first.
+
+        Each question joins the cluster whose first question is nearest, or starts a new one (leader
+        clustering; Hartigan 1975, chapter 3).
+        """
         by_text: dict[str, list[LoggedAnswer]] = {}
         for one in answers:
             by_text.setdefault(" ".join(one.question.casefold().split()), []).append(one)
         texts = sorted(by_text, key=lambda text: -len(by_text[text]))
         said = [without_words(text, FUNCTION_WORDS.get(language, ())) or text for text in texts]
         vectors = await self.similarity.texts(said, language)
-        numbers = await asyncio.to_thread(self.cluster, vectors, SAME_MEANING)
-        clusters: dict[int, list[LoggedAnswer]] = {}
-        for text, number in zip(texts, numbers, strict=True):
-            clusters.setdefault(number, []).extend(by_text[text])
-        return list(clusters.values())
+        leaders: list[Vector] = []
+        clusters: list[list[LoggedAnswer]] = []
+        for text, vector in zip(texts, vectors, strict=True):
+            cosines = self.similarity.inner_products(vector, leaders)
+            nearest = max(range(len(leaders)), key=cosines.__getitem__, default=None)
+            if nearest is None or cosines[nearest] < SAME_MEANING:
+                nearest = len(leaders)
+                leaders.append(vector)
+                clusters.append([])
+            clusters[nearest] += by_text[text]
+        return clusters

@@ -15,13 +15,10 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from app.domain.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
 
 _log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -44,11 +41,9 @@ class CircuitBreaker:
     _failure: ProviderUnavailable | None = field(default=None, init=False)
 
     @property
-    def state(self) -> str:
-        """closed, open or half_open: the next call is a trial, or it is under way."""
-        if self._failed < self.failures:
-            return "closed"
-        return "open" if self._open_until > self.clock() else "half_open"
+    def closed(self) -> bool:
+        """Whether calls are made as usual: none is refused, and the next is no trial."""
+        return self._failed < self.failures
 
     @property
     def fault(self) -> str:
@@ -79,13 +74,13 @@ class CircuitBreaker:
         self._failed += 1
         self._failure = error
         # A call that began before the circuit opened does not extend the pause.
-        if self._failed >= self.failures and self._open_until <= self.clock():
+        if not self.closed and self._open_until <= self.clock():
             self._open_until = self.clock() + self.open_seconds
             fields = {"endpoint": self.name, "failures": self._failed, "seconds": self.open_seconds}
             _log.warning("provider.circuit_opened", extra=fields)
 
     def _succeed(self) -> None:
-        if self._failed >= self.failures:
+        if not self.closed:
             _log.warning("provider.circuit_closed", extra={"endpoint": self.name})
         self._failed, self._open_until, self._failure = 0, -math.inf, None
 

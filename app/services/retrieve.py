@@ -16,8 +16,7 @@ from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.book_scope import degraded_books, scope_of
 from app.services.feature_reranker import DEPTH, FeatureReranker
 from app.services.ports import Reranker, VectorIndex
-from app.services.provider_failures import degraded_by
-from app.services.recording import stage
+from app.services.recording import degraded_by, stage
 
 CANDIDATES = 50
 """Number of chunks taken from each list, and passed to the reranker."""

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 
 from app.domain.languages import FUNCTION_WORDS, without_words
 from app.domain.retrieval.query import Vector
-from app.services.ports import Embedder
+from app.services.ports import Embedder, embed_documents
 
 MODEL_LANGUAGE = "en"
 """The language that the model was trained on, as an ISO 639-1 code."""
@@ -83,11 +83,12 @@ class SimilarityEncoder:
         embedder = await self.embedder()
         common = FUNCTION_WORDS.get(language, ())
         if language == MODEL_LANGUAGE or not common:
-            return await embedder.embed_documents(texts)
+            return await embed_documents(embedder, texts)
         if language not in self._shared:
             said = " ".join(sorted(common))
-            (self._shared[language],) = await embedder.embed_documents([said])
-        vectors = await embedder.embed_documents([without_words(text, common) for text in texts])
+            (self._shared[language],) = await embed_documents(embedder, [said])
+        bare = [without_words(text, common) for text in texts]
+        vectors = await embed_documents(embedder, bare)
         return [_without(self._shared[language], vector) for vector in vectors]
 
 

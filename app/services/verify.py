@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.book_id import BookId
@@ -30,22 +30,19 @@ class VerifyBooks:
     shared: Mapping[str, Callable[[], Awaitable[list[str]]]]
     """For each store that all books share, by name, what returns its faults."""
 
-    async def run(self, books: Sequence[BookId] = ()) -> list[Verified]:
+    async def run(self, books: Sequence[BookId] = ()) -> AsyncIterator[Verified]:
         """Check these books, or all, and the shared stores. BookNotFound."""
         known = {*await self.index.books(), *await self.index.damaged()}
         require_indexed(books, known)
-        found = []
         for book in books or sorted(known):
             try:
-                found += await self._check(book)
+                yield Verified(book, "index", await self.index.faults(book))
+                if before := await self.index.faults(book, previous=True):
+                    yield Verified(book, "generation before", before)
             except BookNotFound:
                 if books:
                     raise
-                # Removed since it was listed.
-        return [*found, *[Verified("", name, await one()) for name, one in self.shared.items()]]
-
-    async def _check(self, book: BookId) -> list[Verified]:
-        found = [Verified(book, "index", await self.index.faults(book))]
-        if before := await self.index.faults(book, previous=True):
-            found.append(Verified(book, "generation before", before))
-        return [*found, Verified(book, "ledger", await self.ledgers.faults(book))]
+                continue  # removed since it was listed
+            yield Verified(book, "ledger", await self.ledgers.faults(book))
+        for name, faults in self.shared.items():
+            yield Verified("", name, await faults())

@@ -33,10 +33,10 @@ from app.domain.answering.notices import (
     other_language,
     refusal_text,
 )
-from app.domain.answering.relevance import Relevance
+from app.domain.answering.relevance import Relevance, candidates
 from app.domain.answering.request import AskRequest, Scope
 from app.domain.answering.units import SplitSentences
-from app.domain.answering.verification import CitationList, Quote, Verifier, by_paragraph
+from app.domain.answering.verification import CitationList, Verifier, by_paragraph
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.domain.generated_text.events import GeneratedEnd
 from app.domain.prompts import NO_ANSWER
@@ -44,8 +44,7 @@ from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import words
 from app.services.consultation import Consultation
 from app.services.ports import GenerationRequest, Generator, ParagraphScorer
-from app.services.provider_failures import degraded_by
-from app.services.recording import failed_step, stage
+from app.services.recording import degraded_by, failed_step, stage
 from app.services.similarity import SimilarityEncoder
 
 _log = logging.getLogger(__name__)
@@ -88,15 +87,12 @@ class WriteAnswer:
         languages = analysis.asked_in, language
         scorer = next((one for one in self.scorers if one.reads(*languages)), None)
         translated = scorer is not None and analysis.asked_in != language
-        relevance = Relevance(
-            analysis.features, context, self.split_sentences, translated=translated
-        )
-        compared = relevance.compared_texts()
+        paragraphs = candidates(analysis.features, context, self.split_sentences)
+        compared = [one.compared(unit) for one in paragraphs for unit in one.units]
         cosines = await self.similarity.similarities(analysis.vector, compared, language)
-        scored = await _scored(read, scorer) if scorer else {}
-        return extract(
-            replace(relevance, readings=scored, cosines=cosines), read=_selected(read.request)
-        )
+        scores = await _scored(read, scorer) if scorer else {}
+        relevance = Relevance(analysis.features, cosines, scores, translated)
+        return extract(relevance.scored(paragraphs), _selected(read.request))
 
     async def _generated(
         self, model: Generator, read: Consultation
@@ -264,7 +260,7 @@ def _quoted(found: ExtractiveAnswer, read: Consultation) -> Answer:
     for (start, end), unit in found.claims:
         span = start + len(notice), end + len(notice)
         statements.append(Statement(*span, supported=True))
-        cited.add(span, Quote(read.context[unit.passage], unit.start, unit.end))
+        cited.add(span, unit)
     return replace(
         _answer(read, AnswerMode.EXTRACTIVE, notice + found.text),
         citations=cited.citations,

@@ -30,7 +30,13 @@ from app.adapters.sentences import split_sentences
 from app.bootstrap.application import Application
 from app.cli.question_file import read_questions
 from app.domain.answering.extractive import extract
-from app.domain.answering.relevance import Features, Relevance, ScoredParagraph
+from app.domain.answering.relevance import (
+    Candidate,
+    Features,
+    Relevance,
+    ScoredParagraph,
+    candidates,
+)
 from app.domain.book_id import BookId
 from app.domain.evaluation.answer_metrics import has_facts
 from app.domain.evaluation.gold_question import Question
@@ -78,18 +84,17 @@ class Case:
     book: str
     question: Question
     relevance: Relevance
+    candidates: Sequence[Candidate]
     paragraphs: Sequence[Floats] = field(init=False)
     """The features of the units of each paragraph that may be shown."""
     gold: Floats = field(init=False)
     """1 for the gold ones among those paragraphs."""
 
     def __post_init__(self) -> None:
-        scored = [(one, at) for at, one in enumerate(self.relevance.paragraphs()) if one.units]
-        self.paragraphs = [_matrix(one) for one, _ in scored]
-        self.gold = np.array(
-            [is_gold(self.question, self.relevance.context[at]) for _, at in scored],
-            dtype=np.float64,
-        )
+        scored = [one for one in self.relevance.scored(self.candidates) if one.units]
+        self.paragraphs = [_matrix(one) for one in scored]
+        gold = [is_gold(self.question, one.source) for one in scored]
+        self.gold = np.array(gold, dtype=np.float64)
 
     @property
     def weight(self) -> float:
@@ -97,13 +102,14 @@ class Case:
 
     def shown(self, weights: Features) -> tuple[bool, int]:
         """Return whether the passages have the key facts, or a gold paragraph; and their words."""
-        answer = extract(replace(self.relevance, weights=weights))
+        answer = extract(replace(self.relevance, weights=weights).scored(self.candidates))
         text = "\n\n".join(one.text for one in answer.passages)
         if facts := self.question.key_facts:
             return has_facts(text, facts), word_count(text)
         ids = {paragraph for one in answer.passages for paragraph in one.paragraph_ids}
-        quoted = (one for one in self.relevance.context if one.passage.paragraph_id in ids)
-        return any(is_gold(self.question, one) for one in quoted), word_count(text)
+        quoted = (one.source for one in self.candidates)
+        gold = (one for one in quoted if one.passage.paragraph_id in ids)
+        return any(is_gold(self.question, one) for one in gold), word_count(text)
 
 
 def _matrix(paragraph: ScoredParagraph) -> Floats:
@@ -142,12 +148,13 @@ async def _cases(
         if read is None:
             continue
         analysis = read.analysis
-        relevance = Relevance(analysis.features, read.context, split_sentences)
+        paragraphs = candidates(analysis.features, read.context, split_sentences)
+        compared = [one.compared(unit) for one in paragraphs for unit in one.units]
         cosines = await consult.scorer.similarity.similarities(
-            analysis.vector, relevance.compared_texts(), analysis.features.language
+            analysis.vector, compared, analysis.features.language
         )
-        relevance = replace(relevance, cosines=cosines)
-        found.append(Case(name, str(book or question.book), question, relevance))
+        relevance = Relevance(analysis.features, cosines)
+        found.append(Case(name, str(book or question.book), question, relevance, paragraphs))
     print(f"{name}: {len(found)} questions", flush=True)
     return found
 

@@ -26,7 +26,9 @@ from app.bootstrap.chunking import chunk_book
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Site
+from app.domain.identity import keep_ids
 from app.domain.indexed_book import BookManifest, IndexPoint
+from app.domain.ledger import Ledger
 from app.domain.retrieval.query import SparseVector
 from app.services.ingest_plan import IngestRequest
 
@@ -86,7 +88,7 @@ class Sentences:
 def real_chunks(data: Path) -> Iterator[Chunk]:
     for name, site in _BOOKS:
         asked = IngestRequest(data / "books" / name, book=BookId(name), site=site)
-        yield from chunk_book(read_source(asked), asked)
+        yield from chunk_book(keep_ids(read_source(asked), Ledger())[0], asked)
 
 
 def book_name(number: int) -> BookId:

@@ -36,7 +36,7 @@ from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.measurement import Measure, Measured, summary
 from app.domain.evaluation.retrieval_metrics import STANDARD_DEPTH, Retrieved
 from app.services.evaluate import EvaluationRequest
-from app.services.ports import Embedder
+from app.services.ports import Embedder, embed_documents
 
 Floats: TypeAlias = NDArray[np.float64]
 Measures: TypeAlias = Mapping[str, float]
@@ -74,7 +74,7 @@ class PlainSearch:
     async def of(cls, folder: Path, one: DevSet, embedder: Embedder) -> PlainSearch:
         files = [document.file for document in read_book(folder, site=one.site).documents]
         chunks = [chunk for file in files for chunk in plain_chunks(folder, file)]
-        vectors = await embedder.embed_documents([chunk.text for chunk in chunks])
+        vectors = await embed_documents(embedder, [chunk.text for chunk in chunks])
         return cls(chunks, unit(np.array(vectors, dtype=np.float64)), embedder)
 
     async def rankings(self, question: Question) -> Mapping[str, Sequence[PlainChunk]]:
@@ -146,7 +146,7 @@ async def run(data: Path, home: Path, half: str) -> None:
             results, theirs = await measured(app, data / one.folder, one, about)
             ours += results
             systems[OURS] |= {
-                found.question.id: found.metrics for found in results if found.question.answerable
+                row.question.id: row.applicable for row in results if row.question.answerable
             }
             for name, rows in theirs.items():
                 systems.setdefault(name, {}).update(rows)

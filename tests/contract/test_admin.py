@@ -64,7 +64,7 @@ def ended(admin: httpx.Client, book: str) -> dict[str, Any]:
     """Return the last state of the book's ingest; its phases are in order."""
     phases = [""]
     while (state := admin.get(f"/{book}/ingest").raise_for_status().json())["state"] == "running":
-        phases.append(state["phase"])
+        phases.append((state["progress"] or {}).get("phase", ""))
         time.sleep(0.02)
     assert phases == sorted(phases, key=PHASES.index)
     found: dict[str, Any] = state
@@ -106,7 +106,7 @@ def test_an_uploaded_book_is_ingested_with_progress_and_goes_back(
     assert list((settings.home / "uploads").iterdir()) == []
     assert ids_of(ledger) <= ids_of(admin.get("/bats/ledger").text)
 
-    assert admin.post("/bats/rollback").json()["id"] == "bats"
+    assert admin.post("/bats/rollback").json()["book"] == "bats"
     assert admin.delete("/bats").status_code == 204
     assert search(admin, "bats") == 404
     assert_problem(admin.delete("/bats"), 404, "book_not_found")

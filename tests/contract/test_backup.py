@@ -10,8 +10,7 @@ import re
 import shutil
 import sqlite3
 from array import array
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from app.adapters.book_pages import BookPages
 from app.adapters.qdrant.backup import reading_backup, writing_backup
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.adapters.sqlite.state_files import SqliteStateFiles
 from app.bootstrap.backups import Stores
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, InputError
@@ -32,34 +30,13 @@ from app.services.phases import Phases
 from app.services.ports import BookStore
 from tests.command_line import Run
 from tests.index_points import points, publish
-from tests.index_stores import URL, index_of, memory_client, real_server
+from tests.index_stores import OPENERS, Opener, embedded
 from tests.ingesting import edit, make_book
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
 BOOK = BookId("lamps")
-Opened = Callable[[Path], contextlib.AbstractAsyncContextManager[BookStore]]
-
-
-@asynccontextmanager
-async def embedded(home: Path) -> AsyncIterator[BookStore]:
-    yield EdgeIndex(home)
-
-
-@asynccontextmanager
-async def in_memory(_: Path) -> AsyncIterator[BookStore]:
-    async with memory_client() as client:
-        yield index_of(client)
-
-
-@asynccontextmanager
-async def real(_: Path) -> AsyncIterator[BookStore]:
-    async with real_server() as server:
-        yield server.index()
-
-
-OF_SERVERS = [in_memory, *([real] if URL else [])]
-REAL = [embedded, *([real] if URL else [])]
+REAL = [one for name, one in OPENERS.items() if name != "server"]
 """The in-memory engine computes in other precisions."""
 
 
@@ -85,8 +62,7 @@ def ledger() -> Ledger:
 
 
 def stores(index: BookStore, home: Path) -> Stores:
-    files = SqliteStateFiles(home)
-    return Stores(index, SqliteLedgers(home / "ledger"), BookPages(home / "pages"), files)
+    return Stores(index, SqliteLedgers(home / "ledger"), BookPages(home / "pages"), home)
 
 
 async def back_up(index: BookStore, home: Path, file: Path) -> list[BookManifest]:
@@ -114,10 +90,10 @@ def bits(some: Sequence[IndexPoint]) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("source", REAL)
 @pytest.mark.parametrize("target", REAL)
 async def test_every_bit_is_restored_in_an_empty_index(
-    source: Opened, target: Opened, home: Path
+    source: Opener, target: Opener, home: Path
 ) -> None:
     here, there, file = home / "a", home / "b", home / "backup"
-    async with source(here) as old, target(there) as new:
+    async with source() as old, target() as new:
         await publish(old, BOOK, made(300))
         await publish(old, "other", points("other", range(5)))
         await SqliteLedgers(here / "ledger").save(BOOK, ledger())
@@ -157,7 +133,7 @@ def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path,
 
 def content(file: Path) -> object:
     with reading_backup(file) as backup:
-        pages = [(book, [bits(page) for page in backup.pages(book)]) for book in backup.books]
+        pages = [(book, [bits(page) for page in backup.points(book)]) for book in backup.books]
         return backup.books, pages, backup.state
 
 
@@ -197,14 +173,15 @@ class Overtaken:
             first = False
 
 
-@pytest.mark.parametrize(("source", "times"), [(embedded, 2), *((one, 1) for one in OF_SERVERS)])
+@pytest.mark.parametrize("source", OPENERS.values())
 async def test_a_book_that_is_ingested_meanwhile_is_one_generation(
-    source: Opened, times: int, home: Path, monkeypatch: pytest.MonkeyPatch
+    source: Opener, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    times = 2 if source is embedded else 1
     monkeypatch.setattr("app.adapters.qdrant.edge_generation.PAGE", 100)
     monkeypatch.setattr("app.adapters.qdrant.server.BATCH", 100)
     file = home / "backup"
-    async with source(home / "a") as old:
+    async with source() as old:
         await publish(old, BOOK, made(300))
         overtaken: BookStore = Overtaken(old, times)  # type: ignore[assignment]
         done = await back_up(overtaken, home / "a", file)
@@ -269,7 +246,7 @@ def test_state_that_is_there_is_kept_and_what_is_missing_is_restored(home: Path,
     run("keys", "add", "--secret", "--label", "new")
     (state / "questions.sqlite-wal").write_bytes(b"of a file that was deleted")
     done = run("restore", file)
-    assert re.findall(r"(\w+)\.sqlite: restored", done.out) == ["embeddings", "questions"]
+    assert re.findall(r"(\w+)\.sqlite: restored", done.out) == ["questions", "embeddings"]
     assert re.findall(r"(\w+)\.sqlite: kept", done.err) == ["keys"]
     assert [one["label"] for one in json.loads(run("keys", "list", "--json").out)] == ["new"]
     with contextlib.closing(sqlite3.connect(state / "questions.sqlite")) as restored:

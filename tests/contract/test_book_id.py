@@ -123,7 +123,7 @@ def test_the_command_line_refuses_it_in_one_line(
     monkeypatch.chdir(tmp_path)
     assert main(command) == 2
     error = capsys.readouterr().err
-    assert error.startswith("textbook-rag: book id '../")
+    assert "book id '../" in error
     assert error.count("\n") == 1
     assert not (tmp_path / "rag").exists()
 

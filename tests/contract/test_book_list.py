@@ -2,70 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
+import pytest
 
-from app.api.book_list import BookBody, BooksBody
-from app.api.pages import books_page
+from app.domain.book_id import BookId
+from app.services.ingest import IngestRequest
 from tests.html_page import Page
-from tests.serving import offline_settings, serving
+from tests.serving import ingest, offline_settings, serving
 
 
-def book(book_id: str, **changes: object) -> BookBody:
-    fields: dict[str, object] = {
-        "id": book_id,
-        "title": f"Title of {book_id}",
-        "version": "1.2",
-        "language": "en",
-        "site": "plain",
-        "base_url": f"https://{book_id}.example/book",
-        **dict.fromkeys(("files", "chunks", "tokens", "dimension"), 1),
-        **dict.fromkeys(("strategy", "model", "created_at"), "x"),
-    }
-    return BookBody.model_validate({**fields, **changes})
-
-
-def page_of(*books: BookBody, quarantined: tuple[str, ...] = ()) -> tuple[str, Page]:
-    html = books_page(BooksBody(books=list(books), quarantined=list(quarantined)))
+def page_of(folder: Path, books: Mapping[str, str], damaged: str = "") -> tuple[str, Page]:
+    """Return the page of a server with a book for each id, with this title."""
+    settings = offline_settings(folder / "rag")
+    for book, title in books.items():
+        source = folder / f"{book}.md"
+        source.write_text(f"# {title}\n\nIt hunts at night.\n", "utf-8")
+        address = f"https://{book}.example" if book != "lost" else ""
+        ingest(settings, IngestRequest(source, book=BookId(book), base_url=address))
+    if damaged:
+        for file in (settings.home / f"index/{damaged}").rglob("*"):
+            if file.is_file():
+                file.write_bytes(b"damaged")
+    with serving(settings) as address:
+        html = httpx.get(address).raise_for_status().text
     return html, Page(html)
 
 
-def test_each_book_leads_to_its_own_site() -> None:
-    html, page = page_of(book("owls"), book("bats", title="Fledermäuse", language="de"))
+def test_each_book_leads_to_its_site_if_it_has_one_and_the_box_asks_them_all(
+    tmp_path: Path,
+) -> None:
+    html, page = page_of(tmp_path, {"owls": "Owls", "lost": "Bats & mice"})
     links = {link.attributes["href"] for link in page.all("a")}
-    assert {"https://owls.example/book", "https://bats.example/book"} <= links
-    assert '<span lang="de">Fledermäuse</span>' in html
-    assert html.count("Version 1.2") == 2
+    assert "https://owls.example" in links
+    assert "" not in links
+    assert "Bats &amp; mice" in html
+    (box,) = page.all("script")
+    assert box.attributes["data-label"] == "Ask these books"
+    assert "data-book" not in box.attributes
 
 
-def test_a_book_without_an_address_has_no_link() -> None:
-    html, page = page_of(book("owls", base_url=""))
-    assert "Title of owls" in html
-    assert "" not in [link.attributes["href"] for link in page.all("a")]
-
-
-def test_titles_are_text() -> None:
-    _, page = page_of(book("owls", title="<script>alert(1)</script>", version='"><img src=x>'))
+def test_titles_are_text(tmp_path: Path) -> None:
+    _, page = page_of(tmp_path, {"owls": "`<script>alert(1)</script><img src=x>`"})
     assert [script.attributes.get("src") for script in page.all("script")] == ["/widget.js"]
     assert not page.all("img")
 
 
-def test_the_box_asks_all_books_and_is_not_there_without_one() -> None:
-    _, page = page_of(book("owls"), book("bats"))
-    (box,) = page.all("script")
-    assert box.attributes["data-label"] == "Ask these books"
-    assert "data-book" not in box.attributes
-    assert not page_of()[1].all("script")
-
-
-def test_a_damaged_book_is_named() -> None:
-    html, page = page_of(quarantined=("owls",))
-    assert "<code>owls</code> is damaged" in html
-    assert "holds no book yet" not in html
+@pytest.mark.parametrize(
+    ("damaged", "said", "unsaid"),
+    [
+        ("owls", "<code>owls</code> is damaged", "holds no book yet"),
+        ("", "textbook-rag ingest", "is damaged"),
+    ],
+)
+def test_a_page_without_books_says_why_and_has_no_box(
+    damaged: str, said: str, unsaid: str, tmp_path: Path
+) -> None:
+    html, page = page_of(tmp_path, {damaged: "Owls"} if damaged else {}, damaged)
+    assert said in html
+    assert unsaid not in html
     assert not page.all("script")
-
-
-def test_an_empty_index_says_how_to_ingest(tmp_path: Path) -> None:
-    with serving(offline_settings(tmp_path)) as address:
-        assert "textbook-rag ingest" in httpx.get(address).text

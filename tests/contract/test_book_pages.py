@@ -19,6 +19,7 @@ from app.domain.document import Block, BlockKind, Book
 from app.services.ingest import IngestRequest
 from tests.command_line import Run
 from tests.html_page import Page
+from tests.markdown_pages import identified
 from tests.serving import ingest, offline_settings, serving
 
 SAMPLE = f"/pages/{SAMPLE_BOOK_ID}"
@@ -37,7 +38,7 @@ def rendered(folder: Path, source: str) -> str:
     """Return the article of `a/page.md`, beside another page of the book."""
     write(folder, {"a/page.md": source, "a/other.md": "# Other\n\n## Part\n\nText.\n"})
     book = read_source(IngestRequest(folder, book=BookId("owls")))
-    return rendered_pages(book).articles["a/page.md"]
+    return rendered_pages(book)[0]["a/page.md"]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_an_element_carries_the_id_of_its_block(tmp_path: Path) -> None:
     source = "# Owls\n\nFirst.\n\n- a\n  - b\n\n- c\n\n:::tip[Inner]\n\nOne.\n\nTwo.\n\n:::\n"
     write(tmp_path, {"page.md": source})
     book = read_source(IngestRequest(tmp_path))
-    page = Page(rendered_pages(book).articles["page.md"])
+    page = Page(rendered_pages(book)[0]["page.md"])
     tagged = {
         element.attributes["data-paragraph-id"]: (element.tag, element.attributes["id"])
         for element in page.elements
@@ -138,7 +139,8 @@ class Sample:
 
 @pytest.fixture(scope="module")
 def sample(sample_home: Path) -> Iterator[Sample]:
-    book, settings = read_source(sample_request()), offline_settings(sample_home)
+    book = identified(read_source(sample_request()))
+    settings = offline_settings(sample_home)
     with serving(settings) as address, httpx.Client(base_url=address) as client:
         urls = [document.url for document in book.documents]
         pages = {url: Page(client.get(url).raise_for_status().text) for url in urls}

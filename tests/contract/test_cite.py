@@ -81,20 +81,3 @@ def test_a_paragraph_of_the_generation_that_a_rollback_made_current_is_not_gone(
         response = httpx.get(f"{address}/cite/{content_id(GONE)}")
     assert response.status_code == 302
     assert response.headers["location"].startswith(f"{SITE}#keepers:~:text=")
-
-
-def test_permalinks_are_absolute_where_the_server_knows_its_address(tmp_path: Path) -> None:
-    folder = tmp_path / "book"
-    folder.mkdir()
-    (folder / "owls.md").write_text("# Owls\n\nOwls hunt at night, by ear.\n", encoding="utf-8")
-    public = "https://ask.example.org/owls"
-    settings = offline_settings(tmp_path / "home", public_url=public)
-    ingest(settings, IngestRequest(folder, book=BookId("owls"), base_url="https://book.example"))
-    body = {"question": "When do owls hunt?"}
-    with serving(settings) as address:
-        whole = httpx.post(f"{address}/v1/chat", json=body).json()
-        events = httpx.post(f"{address}/v1/chat", json={**body, "stream": True}).text
-    found = [place["permalink"] for place in (*whole["citations"], *whole["passages"])]
-    assert found
-    assert all(link.startswith(f"{public}/cite/p-") for link in found)
-    assert events.count(f'"permalink":"{public}/cite/') >= len(found)

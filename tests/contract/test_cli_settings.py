@@ -27,7 +27,6 @@ from tests.command_line import KEYS, Run
         ("RAG_OPENAI_BASE_URL", "http://127.0.0.1:99999"),
         ("RAG_OPENAI_BASE_URL", "http://[::1"),
         ("RAG_COHERE_BASE_URL", "ftp://host.example"),
-        ("RAG_PUBLIC_URL", "https://"),
         ("QDRANT_URL", "http://127.0.0.1:99999"),
         ("QDRANT_URL", "ftp://host.example"),
         ("QDRANT_URL", "http://"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import httpx
 import pytest
 
@@ -33,38 +31,28 @@ def test_retry_after_is_read_in_all_its_forms(
 
 
 @pytest.mark.parametrize("key", ["", "   ", "k\u00e9y", "ke\ny"])
-def test_a_key_that_is_none_is_refused_before_it_reaches_a_header(key: str) -> None:
-    async def run() -> None:
+async def test_a_key_that_is_none_is_refused_before_it_reaches_a_header(key: str) -> None:
+    with pytest.raises(ConfigError, match="set CO_API_KEY"):
         async with open_client(key, "http://127.0.0.1:9"):
             pass
-
-    with pytest.raises(ConfigError, match="set CO_API_KEY"):
-        asyncio.run(run())
 
 
 @pytest.mark.parametrize(
     ("url", "error"),
     [("http://127.0.0.1:9", ProviderUnavailable), ("ftp://example.org", ConfigError)],
 )
-def test_an_address_where_nothing_answers_is_one_clear_error(
+async def test_an_address_where_nothing_answers_is_one_clear_error(
     url: str, error: type[Exception]
 ) -> None:
-    async def run() -> None:
-        async with open_client("secret-key", url) as client:
+    async with open_client("secret-key", url) as client:
+        with pytest.raises(error, match="RAG_COHERE_BASE_URL") as caught:
             await cohere_embedder(client).embed_query("question")
-
-    with pytest.raises(error, match="RAG_COHERE_BASE_URL") as caught:
-        asyncio.run(run())
     assert "secret-key" not in str(caught.value)
 
 
 def test_the_text_of_a_transport_error_is_not_repeated() -> None:
     """A protocol error may hold the request's headers."""
-
-    def fail() -> None:
-        with Provider(httpx.AsyncClient(), *COHERE).errors("embed"):
-            raise httpx.LocalProtocolError("Illegal header value b'Bearer secret-key'")
-
-    with pytest.raises(ProviderUnavailable) as caught:
-        fail()
+    errors = Provider(httpx.AsyncClient(), *COHERE).errors("embed")
+    with pytest.raises(ProviderUnavailable) as caught, errors:
+        raise httpx.LocalProtocolError("Illegal header value b'Bearer secret-key'")
     assert "secret-key" not in str(caught.value)

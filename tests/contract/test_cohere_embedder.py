@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import pytest
 
 from app.adapters.providers.cohere_client import CohereClient
-from app.adapters.providers.cohere_embedder import EMBED_LIMITS
-from app.domain.cost import RateLimits
+from app.domain.cost import Tariff
 from app.domain.errors import (
     ProviderError,
     ProviderRateLimited,
     ProviderUnavailable,
 )
-from app.services.rate_limiter import RateLimiter
+from app.services.ports import embed_documents
 from tests.cohere_double import CohereDouble, Fault, embedding
 from tests.cohere_world import cohere_embedder
+
+MODULE = "app.adapters.providers.cohere_embedder"
 
 
 def texts(count: int, words: int = 3) -> list[str]:
@@ -30,48 +30,33 @@ async def test_every_text_gets_its_own_vector_in_order(
     """In three batches."""
 
     given = texts(200)
-    vectors = await cohere_embedder(cohere).embed_documents(given)
+    vectors = await embed_documents(cohere_embedder(cohere), given)
     assert len(vectors) == 200
     for text, vector in zip(given, vectors, strict=True):
-        assert vector.tolist() == pytest.approx(embedding(text, 256), abs=1e-6)
-    assert sorted(len(request.body["texts"]) for request in double.to("embed")) == [8, 96, 96]
-
-
-async def test_questions_and_documents_are_embedded_as_what_they_are(
-    cohere: CohereClient, double: CohereDouble
-) -> None:
-    embedder = cohere_embedder(cohere)
-    await embedder.embed_documents(["a"])
-    await embedder.embed_query("b")
-    bodies = [request.body for request in double.to("embed")]
-    assert [body["input_type"] for body in bodies] == ["search_document", "search_query"]
-    assert {body["model"] for body in bodies} == {"embed-v4.0"}
-    assert all(body["embedding_types"] == ["float"] for body in bodies)
-    assert all(body["output_dimension"] == 256 for body in bodies)
+        assert vector.tolist() == pytest.approx(embedding(text, 1_024), abs=1e-6)
+    assert [len(request.body["texts"]) for request in double.to("embed")] == [95, 95, 10]
 
 
 @pytest.mark.parametrize(
-    ("model", "dimension", "sent"),
-    [
-        ("embed-english-v3.0", 1024, None),
-        ("embed-v4.0", 1536, 1536),
-        ("embed-v5.0-pro", 2048, 2048),
-        ("embed-v9.0-new", 640, 640),
-    ],
+    ("model", "sent"),
+    [("embed-english-v3.0", None), ("embed-v4.0", 1024), ("embed-v5.0-pro", 1024)],
 )
 async def test_each_model_is_sent_the_parameters_that_it_knows(
-    cohere: CohereClient, double: CohereDouble, model: str, dimension: int, sent: int | None
+    cohere: CohereClient, double: CohereDouble, model: str, sent: int | None
 ) -> None:
-    embedder = cohere_embedder(cohere, model=model, dimension=dimension)
-    assert embedder.limits.tokens_per_text == (128_000 if sent else 512)
-    await embedder.embed_documents(["a"])
-    (request,) = double.to("embed")
-    assert request.body.get("output_dimension") == sent
-    assert request.body["truncate"] == "END"
+    embedder = cohere_embedder(cohere, model=model)
+    assert embedder.tariff.tokens_per_text == (128_000 if sent else 512)
+    await embed_documents(embedder, ["a"])
+    await embedder.embed_query("b")
+    bodies = [request.body for request in double.to("embed")]
+    assert [body["input_type"] for body in bodies] == ["search_document", "search_query"]
+    for body in bodies:
+        assert (body["model"], body["embedding_types"]) == (model, ["float"])
+        assert (body.get("output_dimension"), body["truncate"]) == (sent, "END")
 
 
 async def test_batches_keep_the_token_budget(cohere: CohereClient, double: CohereDouble) -> None:
-    await cohere_embedder(cohere, batch_tokens=100).embed_documents(texts(50, words=30))
+    await embed_documents(cohere_embedder(cohere, Tariff(None, 100)), texts(50, words=30))
     assert sorted(len(request.body["texts"]) for request in double.to("embed")) == [2] + [3] * 16
     assert sum(double.billed.values()) == 50
 
@@ -84,57 +69,31 @@ async def test_batches_keep_the_token_budget(cohere: CohereClient, double: Coher
         Fault(status=503, retry_after="3"),
         Fault(kind="drop"),
         Fault(kind="body"),
+        Fault(kind="stall"),
     ],
     ids=str,
 )
 async def test_a_fault_that_may_pass_is_waited_out(
-    cohere: CohereClient, double: CohereDouble, fault: Fault
+    cohere: CohereClient, double: CohereDouble, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The batch is sent again, and billed once."""
+    monkeypatch.setattr(f"{MODULE}.ATTEMPT_SECONDS", 0.5)
     double.fail(fault, fault, endpoint="embed")
 
-    assert len(await cohere_embedder(cohere).embed_documents(["one text"])) == 1
+    assert len(await embed_documents(cohere_embedder(cohere), ["one text"])) == 1
     assert len(double.to("embed")) == 3
     assert double.billed == {"one text": 1}
-
-
-async def test_no_answer_in_time_is_tried_again(cohere: CohereClient, double: CohereDouble) -> None:
-    double.fail(Fault(kind="stall"), endpoint="embed")
-
-    embedder = cohere_embedder(cohere, attempt_seconds=0.2)
-    assert len(await embedder.embed_documents(["one text"])) == 1
-    assert len(double.to("embed")) == 2
 
 
 async def test_a_question_does_not_wait_for_a_busy_provider(
     cohere: CohereClient, double: CohereDouble
 ) -> None:
-    """A reader waits: no long Retry-After, and no turn behind the batches of an ingest."""
-
-    async def never(_: float) -> None:
-        await asyncio.Event().wait()
-
-    embedder = cohere_embedder(cohere, RateLimiter(RateLimits(calls_per_minute=1), sleep=never))
-    await embedder.embed_documents(["first"])
-    ingest = asyncio.create_task(embedder.embed_documents(["second"]))
-    await embedder.embed_query("question")
+    """A reader waits: no long Retry-After."""
     double.random_faults = lambda request: Fault(status=429, retry_after="30")
     with pytest.raises(ProviderRateLimited) as caught:
-        await embedder.embed_query("another")
+        await cohere_embedder(cohere).embed_query("another")
     assert caught.value.retry_after == 30
-    ingest.cancel()
-    asked = [request.body["texts"] for request in double.to("embed")]
-    assert asked == [["first"], ["question"], ["another"]]
-
-
-async def test_batches_leave_little_of_a_minute_unused(cohere: CohereClient) -> None:
-    """21 of 95 texts use 1,995 of 2,000 inputs; 20 of a trial key's batches use its tokens."""
-    trial, paid = (
-        cohere_embedder(cohere, RateLimiter(one)).limits for one in EMBED_LIMITS.values()
-    )
-    assert trial.texts_per_call == paid.texts_per_call == 95
-    assert trial.tokens_per_call == pytest.approx(100_000 / 20 / 1.1, abs=1)
-    assert paid.tokens_per_call == 48_000
+    assert len(double.to("embed")) == 1
 
 
 async def test_a_used_up_month_is_not_waited_for(
@@ -144,15 +103,16 @@ async def test_a_used_up_month_is_not_waited_for(
     double.random_faults = lambda request: Fault(status=429, message=message, retry_after="1")
 
     with pytest.raises(ProviderRateLimited, match="1000 API calls / month") as caught:
-        await cohere_embedder(cohere).embed_documents(texts(5))
+        await embed_documents(cohere_embedder(cohere), texts(5))
     assert caught.value.retry_after is not None
     assert len(double.to("embed")) == 1
 
 
 async def test_a_dead_provider_costs_a_few_questions_their_time_and_known_ones_nothing(
-    cohere: CohereClient, double: CohereDouble
+    cohere: CohereClient, double: CohereDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    embedder = cohere_embedder(cohere, question_seconds=0.2)
+    monkeypatch.setattr(f"{MODULE}.QUESTION_SECONDS", 0.2)
+    embedder = cohere_embedder(cohere)
     known = await embedder.embed_query("known")
     double.random_faults = lambda request: Fault(kind="stall")
     for number in range(5):
@@ -166,7 +126,7 @@ async def test_a_dead_provider_costs_a_few_questions_their_time_and_known_ones_n
 async def test_of_the_latest_questions_none_is_embedded_twice(
     cohere: CohereClient, double: CohereDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.adapters.providers.cohere_embedder.CACHED_QUESTIONS", 2)
+    monkeypatch.setattr(f"{MODULE}.CACHED_QUESTIONS", 2)
 
     embedder = cohere_embedder(cohere)
     for text in ("owl", "bat", "owl", "cat", "owl", "bat"):  # the cat evicts the bat
@@ -175,14 +135,28 @@ async def test_of_the_latest_questions_none_is_embedded_twice(
     assert asked == ["owl", "bat", "cat", "bat"]
 
 
-async def test_a_vector_that_cannot_be_searched_with_is_not_remembered(
-    cohere: CohereClient, double: CohereDouble
+@pytest.mark.parametrize(
+    ("vector", "fault"),
+    [
+        ([0.0] * 1_024, "of zeros only"),
+        ([float("nan")] * 1_024, "with values that are not finite"),
+        ([float("inf"), *[0.0] * 1_023], "with values that are not finite"),
+        ([None] * 1_024, "with values that are not finite"),
+        ([1.0], "of 1 dimensions instead of 1024"),
+    ],
+    ids=lambda one: str(one)[:20],
+)
+async def test_a_vector_that_cannot_be_searched_with_is_refused_and_not_remembered(
+    cohere: CohereClient, double: CohereDouble, vector: list[float | None], fault: str
 ) -> None:
-    zeros = json.dumps({"embeddings": {"float": [[0.0] * 256]}})
-    double.random_faults = lambda request: Fault(kind="body", body=zeros)
+    body = json.dumps({"embeddings": {"float": [vector]}})
+    double.random_faults = lambda request: Fault(kind="body", body=body)
 
     embedder = cohere_embedder(cohere)
     for _ in range(2):
-        with pytest.raises(ProviderError, match="for a question a vector of zeros"):
+        with pytest.raises(ProviderError, match=f'a vector {fault}, for a text: "owl"') as caught:
             await embedder.embed_query("owl")
-    assert len(double.to("embed")) == 2
+        assert "owl" not in caught.value.reason, "which is logged"
+    with pytest.raises(ProviderError, match=f'a vector {fault}, for a text: "bat"'):
+        await embed_documents(embedder, ["bat"])
+    assert len(double.to("embed")) == 3

@@ -150,15 +150,15 @@ def test_search_and_permalinks_are_of_one_edition(client: httpx.Client) -> None:
     assert default.headers["location"].startswith("https://lamps.example/docs/wicks")
 
 
-def test_the_list_of_books_shows_one_book_with_its_editions(client: httpx.Client) -> None:
-    (listed,) = client.get("/v1/books").json()["books"]
-    assert listed["id"] == "lamps"
-    assert [(one["version"], one["locale"], one["base_url"]) for one in listed["editions"]] == [
-        ("1.0", "en", "https://lamps.example"),
-        ("1.0", "de", "https://lamps.example/de"),
-        ("next", "en", "https://lamps.example/docs/next"),
-        ("next", "de", "https://lamps.example/de/docs/next"),
+def test_the_list_of_books_shows_the_editions_of_a_book(client: httpx.Client) -> None:
+    listed = client.get("/v1/books").json()["books"]
+    assert [(one["book"], one["version"], one["locale"], one["base_url"]) for one in listed] == [
+        ("lamps", "1.0", "en", "https://lamps.example"),
+        ("lamps+de", "1.0", "de", "https://lamps.example/de"),
+        ("lamps@next", "next", "en", "https://lamps.example/docs/next"),
+        ("lamps@next+de", "next", "de", "https://lamps.example/de/docs/next"),
     ]
+    assert client.get("/readyz").json()["books"] == ["lamps"]
 
 
 def listed(run: Run) -> list[dict[str, object]]:

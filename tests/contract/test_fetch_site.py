@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app.adapters.reading.fetch_site import FetchedSite, fetch_site
-from app.adapters.reading.public_transport import AddressRefused, is_public
+from app.adapters.reading.public_transport import is_public
 from app.adapters.reading.site_pages import open_site_folder
 from app.domain.errors import InputError, ProviderUnavailable
 from tests.built_pages import links, page
@@ -277,7 +277,7 @@ def test_a_redirect_to_a_private_address_is_refused(
     with serving() as inner, public_at(server, monkeypatch):
         secret = f"{inner.address.replace('127.0.0.1', 'localhost')}/book/"
         server.answers["/book/"] = Answer("", 302, {"Location": secret})
-        with pytest.raises(AddressRefused, match="not public"):
+        with pytest.raises(InputError, match="not public"):
             asyncio.run(fetch_site("http://owls.example/book/", tmp_path, sleep=Sleeps()))
         assert inner.requests == []
 

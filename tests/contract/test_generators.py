@@ -101,6 +101,7 @@ async def test_hidden_characters_do_not_reach_the_model(wire: OpenAI, double: Op
     ("status", "headers", "error", "calls"),
     [
         (503, {}, ProviderUnavailable, 2),
+        (429, {"Retry-After": "0.1"}, ProviderRateLimited, 2),
         (429, {"Retry-After": "30"}, ProviderRateLimited, 1),
         (401, {}, ProviderAuthError, 1),
         (404, {}, ProviderRejected, 1),

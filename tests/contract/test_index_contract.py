@@ -14,12 +14,7 @@ from app.adapters.qdrant.payload import from_payload, to_payload
 from app.domain.book_id import PATTERN, BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Figure, Span
-from app.domain.errors import (
-    BookNotFound,
-    IndexBusy,
-    InputError,
-    StorageError,
-)
+from app.domain.errors import BookNotFound, IndexBusy, InputError, StorageError
 from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import Candidates, SparseVector
 from app.services.paragraphs import find_paragraph
@@ -28,18 +23,14 @@ from tests.index_points import (
     DIMENSION,
     chunk,
     chunk_id,
+    ids,
     manifest,
     passage,
     points,
     publish,
     vector,
 )
-from tests.index_stores import (
-    ALL,
-    fails,
-    found,
-    only,
-)
+from tests.index_stores import ALL, fails, found, only
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
@@ -119,7 +110,7 @@ async def test_readers_see_nothing_of_a_generation_before_it_is_published(index:
     await writer.write(points("book", range(3, 9)))
     assert await found(index) == old
     await writer.publish(manifest("book", 6))
-    assert await found(index) == {chunk_id("book", number) for number in range(3, 9)}
+    assert await found(index) == ids(*range(3, 9))
 
 
 async def test_a_question_that_began_before_a_switch_gets_its_chunks_after_it(
@@ -141,10 +132,10 @@ async def test_rollback_goes_to_the_generation_before_and_forth_again(index: Boo
     await publish(index, "book", points("book", [2]))
     await publish(index, "book", points("book", [3]))
     assert (await index.rollback(BookId("book"))).generation == 2
-    assert await found(index) == {chunk_id("book", 2)}
+    assert await found(index) == ids(2)
     assert [one.generation for one in (await index.books()).named()] == [2]
     assert (await index.rollback(BookId("book"))).generation == 3
-    assert await found(index) == {chunk_id("book", 3)}
+    assert await found(index) == ids(3)
     assert (await index.rollback(BookId("book"))).generation == 2
     assert (await publish(index, "book", points("book", [4]))).generation == 4
     assert (await index.rollback(BookId("book"))).generation == 2
@@ -165,7 +156,7 @@ async def test_a_wrong_count_is_not_published_and_the_old_generation_stays(
     await writer.write(points("book", [2, 3, 3]))
     await fails(StorageError, writer.publish(manifest("book", 3)), "2 ", "not published")
     await writer.abandon()
-    assert await found(index) == {chunk_id("book", 1)}
+    assert await found(index) == ids(1)
     assert (await publish(index, "book", points("book", [4]))).generation == 2
 
 
@@ -179,7 +170,7 @@ async def test_an_abandoned_generation_leaves_the_book_as_it_was(index: BookStor
     await writer.write(points("book", [2]))
     await writer.publish(manifest("book", 1))
     await writer.abandon()
-    assert await found(index) == {chunk_id("book", 2)}
+    assert await found(index) == ids(2)
 
 
 async def test_a_second_writer_of_a_book_is_refused_with_the_name_of_the_first(
@@ -209,7 +200,7 @@ async def test_a_removed_book_is_gone_and_may_come_back(index: BookStore) -> Non
     assert await found(index) == {chunk_id("other", 1)}
     await fails(BookNotFound, index.matching(ONE))
     await publish(index, "book", points("book", [5]))
-    assert await found(index, only("book")) == {chunk_id("book", 5)}
+    assert await found(index, only("book")) == ids(5)
 
 
 async def test_what_was_published_has_no_faults(index: BookStore) -> None:
@@ -250,19 +241,6 @@ async def test_a_paragraph_is_found_whole_in_its_book(index: BookStore) -> None:
     assert await find_paragraph(index, "p-split", BookId("other")) is None
     found = await find_paragraph(index, "p-other-7", BookId("other"))
     assert found == chunk("other", 7).passages[0]
-
-
-async def test_a_listing_in_two_chunks_is_read_as_one(index: BookStore) -> None:
-    first = replace(passage("p-split", "x = 1", 0), kind=BlockKind.CODE, language="python")
-    second = replace(first, text="y = 2", start=6, end=11, offset=6)
-
-    made = points("book", [1, 6])
-    made[0] = replace(made[0], chunk=chunk("book", 1, [first]))
-    made[1] = replace(made[1], chunk=chunk("book", 6, [second]))
-    await publish(index, "book", made)
-    found = await find_paragraph(index, "p-split", BookId("book"))
-    assert found is not None
-    assert (found.text, found.url) == ("x = 1\ny = 2", first.url)
 
 
 # Every text a UTF-8 file can hold: no lone surrogates.

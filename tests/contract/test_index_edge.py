@@ -13,19 +13,13 @@ from qdrant_edge import EdgeShard
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_folder import BookFolder
-from app.adapters.qdrant.edge_shard import load_shard, storage_errors
+from app.adapters.qdrant.edge_shard import load_shard
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexBusy
 from app.services.verify import VerifyBooks
-from tests.index_points import (
-    DIMENSION,
-    chunk_id,
-    points,
-    publish,
-    quick_folder,
-)
-from tests.index_processes import Clock, book_entries, ids, in_process, output
+from tests.index_points import DIMENSION, chunk_id, ids, points, publish, quick_folder
+from tests.index_processes import Clock, book_entries, in_process, output
 from tests.index_stores import found
 
 
@@ -123,12 +117,6 @@ def test_a_read_only_home_is_searched_in_a_copy_and_written_never(home: Path, co
     assert asyncio.run(found(EdgeIndex(home))) == ids(1)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
-def test_what_is_no_failure_of_the_engine_passes_through(error: type[BaseException]) -> None:
-    with pytest.raises(error), storage_errors(Path()):
-        raise error
-
-
 def test_a_book_that_is_removed_before_it_is_locked_is_not_removed_twice_and_comes_back(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,16 +137,16 @@ def test_a_book_that_is_removed_before_it_is_locked_is_not_removed_twice_and_com
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
     """Let something happen once, right after `current` is read."""
-    current = BookFolder.current
+    kept = BookFolder.kept
 
     def happens(action: Callable[[], None]) -> None:
-        def current_before(folder: BookFolder) -> tuple[int, int]:
-            monkeypatch.setattr(BookFolder, "current", current)
-            numbers = folder.current()
+        def kept_before(folder: BookFolder) -> list[int]:
+            monkeypatch.setattr(BookFolder, "kept", kept)
+            numbers = folder.kept()
             action()
             return numbers
 
-        monkeypatch.setattr(BookFolder, "current", current_before)
+        monkeypatch.setattr(BookFolder, "kept", kept_before)
 
     return happens
 
@@ -196,9 +184,13 @@ def test_a_book_that_is_removed_since_it_was_listed_is_not_verified(home: Path) 
     verify = VerifyBooks(index, SqliteLedgers(home / "ledger"), {})
     assert list(asyncio.run(index.books())) == [book]
     asyncio.run(EdgeIndex(home).remove(book))
-    assert asyncio.run(verify.run()) == []
+
+    async def parts(*books: BookId) -> list[str]:
+        return [one.part async for one in verify.run(books)]
+
+    assert asyncio.run(parts()) == []
     with pytest.raises(BookNotFound):
-        asyncio.run(verify.run([book]))
+        asyncio.run(parts(book))
 
 
 def test_a_generation_that_is_removed_while_the_engine_opens_it_is_not_answered_from(

@@ -10,14 +10,9 @@ import pytest
 from app.adapters.qdrant.edge import EdgeIndex
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
-from app.services.paragraphs import find_paragraph
-from tests.index_points import (
-    chunk_id,
-    points,
-    publish,
-)
-from tests.index_processes import Clock, book_entries, ids, in_process, output
-from tests.index_stores import ALL, QUERY, found, only
+from tests.index_points import ids, points, publish
+from tests.index_processes import Clock, book_entries, in_process, output
+from tests.index_stores import found
 
 
 def cut(path: Path, to: int = 0) -> None:
@@ -30,72 +25,11 @@ def the(pattern: str, home: Path, generation: int = 2) -> Path:
     return path
 
 
-async def test_a_damaged_book_leaves_the_others_alone(home: Path) -> None:
-    clock = Clock()
-    writer, reader = EdgeIndex(home), EdgeIndex(home, clock)
-    book, other = BookId("book"), BookId("other")
-    await publish(writer, "book", points("book", [1]))
-    await publish(writer, "other", points("other", [1]))
-    cut(the("*.versions", home, 1))
-    for _ in range(2):
-        assert await found(reader) == {chunk_id("other", 1)}
-        assert [*await reader.books()] == [other]
-        assert [one.book for one in await reader.matching(ALL)] == [other]
-        assert max(await reader.best_scores([1])) == 0
-        assert (await find_paragraph(reader, "p-other-1", other)) is not None
-        await reader.check()
-        damage = await reader.damaged()
-        assert list(damage) == [book]
-        assert not damage[book].answers
-        clock.now += 100
-    both = only(book, other)
-    assert len((await reader.search(QUERY, None, 9, both)).dense) == 1
-    alone = only(book)
-    for call in (
-        reader.search(QUERY, None, 9, alone),
-        reader.matching(alone),
-        reader.best_scores([1], [book]),
-        reader.fetch({book: [chunk_id("book", 1)]}),
-        find_paragraph(reader, "p-book-1", book),
-    ):
-        with pytest.raises(StorageError, match="versions"):
-            await call
-    await publish(writer, "book", points("book", [2]))
-    assert await found(reader) == {chunk_id("other", 1), *ids(2)}
-    assert await reader.damaged() == {}
-
-
 async def test_opening_and_searching_changes_no_byte_of_a_generation(home: Path) -> None:
     await publish(EdgeIndex(home), "book", points("book", range(150)))
     for _ in range(2):
         assert len(await found(EdgeIndex(home))) == 150
         assert await EdgeIndex(home).faults(BookId("book")) == []
-
-
-async def test_the_generation_before_answers_for_one_that_is_damaged(
-    home: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    writer, book = EdgeIndex(home), BookId("book")
-    await publish(writer, "book", points("book", [1]))
-    await publish(writer, "book", points("book", [2]))
-    cut(the("*.mappings", home))
-    reader = EdgeIndex(home)
-    assert await found(reader) == ids(1)
-    assert [one.generation for one in (await reader.books()).named()] == [1]
-    damage = (await reader.damaged())[book]
-    assert damage.answers
-    assert "mutable_id_tracker.mappings" in damage.reason
-    await reader.check()
-    assert caplog.messages == ["index.generation_damaged"]
-    (fault,) = await reader.faults(book)
-    assert "000002: not as it was published: " in fault
-    assert "mutable_id_tracker.mappings" in fault
-    assert (await reader.rollback(book)).generation == 1
-    assert await found(reader) == ids(1)
-    assert await reader.damaged() == {}
-    assert await reader.faults(book) == []
-    assert (await publish(writer, "book", points("book", [3]))).generation == 3
-    assert book_entries(home) == ["000001", "000003", "current", "lock"]
 
 
 async def test_a_running_reader_goes_on_with_what_it_has_open(

@@ -17,10 +17,9 @@ from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
-from app.domain.retrieval.query import SearchFilter
 from tests.command_line import KEYS
-from tests.index_points import DIMENSION, chunk_id, manifest, points, publish, vector
-from tests.index_stores import only
+from tests.index_points import DIMENSION, ids, manifest, points, publish
+from tests.index_stores import ALL, QUERY, fails, found, only
 from tests.qdrant_process import BINARY, NO_BINARY, QdrantNode, free_urls
 
 pytestmark = pytest.mark.filterwarnings(
@@ -30,7 +29,6 @@ if not BINARY:
     pytest.skip(NO_BINARY, allow_module_level=True)
 
 BOOK = BookId("book")
-QUERY = vector(*[1.0] * DIMENSION)
 ROOT = Path(__file__).parents[2]
 
 
@@ -61,35 +59,18 @@ def play(
     asyncio.run(run())
 
 
-async def found(index: ServerIndex) -> set[str]:
-    hits = (await index.search(QUERY, None, 1_000, only(BOOK))).dense
-    return {hit.chunk_id for hit in hits}
-
-
-def ids(numbers: range) -> set[str]:
-    return {chunk_id("book", number) for number in numbers}
-
-
-async def refused(call: Awaitable[object], *parts: str) -> None:
-    with pytest.raises(StorageError) as caught:
-        await call
-    assert "\n" not in str(caught.value)
-    for part in parts:
-        assert part in str(caught.value)
-
-
 def test_a_server_that_is_down_at_the_start_is_used_once_it_is_up(tmp_path: Path) -> None:
     with node(tmp_path) as server:
 
         async def scenario(index: ServerIndex) -> None:
             server.stop()
-            await refused(index.check(), "cannot reach Qdrant", server.url)
-            await refused(index.search(QUERY, None, 5, SearchFilter()), "cannot reach Qdrant")
+            await fails(StorageError, index.check(), "cannot reach Qdrant", server.url)
+            await fails(StorageError, index.search(QUERY, None, 5, ALL), "cannot reach Qdrant")
             server.start()
             server.wait()
             await index.check()
             await publish(index, "book", points("book", range(5)))
-            assert await found(index) == ids(range(5))
+            assert await found(index, only(BOOK)) == ids(*range(5))
 
         play(server.url, scenario)
 
@@ -107,26 +88,27 @@ def test_an_ingest_survives_or_is_refused_when_the_server_restarts(
             writer = await index.begin(BOOK, DIMENSION)
             await writer.write(points("book", range(40)))
             server.stop(kind)
-            await refused(writer.write(points("book", range(40, 60))), "cannot reach Qdrant")
+            late = points("book", range(40, 60))
+            await fails(StorageError, writer.write(late), "cannot reach Qdrant")
             # Back within the time that a write is sent again for.
             monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 60.0)
-            waiting = asyncio.create_task(writer.write(points("book", range(40, 60))))
+            waiting = asyncio.create_task(writer.write(late))
             await asyncio.sleep(0)
             server.start()
             await waiting
             monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 1.0)
-            assert await found(index) == ids(range(50))
+            assert await found(index, only(BOOK)) == ids(*range(50))
             await writer.publish(manifest("book", 60))
-            assert await found(index) == ids(range(60))
+            assert await found(index, only(BOOK)) == ids(*range(60))
             # Down at the end: the old generation answers, the next run clears what is left.
             writer = await index.begin(BOOK, DIMENSION)
             await writer.write(points("book", range(30)))
             server.stop(kind)
-            await refused(writer.publish(manifest("book", 30)), "cannot reach Qdrant")
+            await fails(StorageError, writer.publish(manifest("book", 30)), "cannot reach Qdrant")
             server.start()
             server.wait()
             await writer.abandon()
-            assert await found(index) == ids(range(60))
+            assert await found(index, only(BOOK)) == ids(*range(60))
             assert not await index.faults(BOOK)
 
         play(server.url, scenario)
@@ -168,15 +150,15 @@ def test_a_full_disk_refuses_an_ingest_and_the_old_generation_answers(
                 finally:
                     await writer.abandon()
 
-            await refused(ingest(), server.url)
+            await fails(StorageError, ingest(), server.url)
             filler.unlink()
             if not server.answers("/healthz"):  # a write into a full disk may end the server
                 server.stop(signal.SIGKILL)
                 server.start()
                 server.wait()
-            assert await found(index) == ids(range(20))
+            assert await found(index, only(BOOK)) == ids(*range(20))
             await publish(index, "book", points("book", range(30)))
-            assert await found(index) == ids(range(30))
+            assert await found(index, only(BOOK)) == ids(*range(30))
 
         play(server.url, scenario)
 

@@ -10,10 +10,7 @@ import pytest
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
-from app.domain.errors import (
-    BookNotFound,
-    IndexMismatch,
-)
+from app.domain.errors import BookNotFound, IndexMismatch
 from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector
 from app.services.ports import BookStore
@@ -27,16 +24,7 @@ from tests.index_points import (
     random_vector,
     vector,
 )
-from tests.index_stores import (
-    ALL,
-    OPENERS,
-    URL,
-    Opener,
-    embedded,
-    fails,
-    found,
-    only,
-)
+from tests.index_stores import ALL, OPENERS, URL, Opener, embedded, fails, found, only
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
@@ -143,11 +131,7 @@ async def test_each_list_is_there_only_for_a_vector_that_was_given(index: BookSt
     assert await index.search(None, unknown, 3, ALL) == Candidates()
 
 
-SCOPES = (
-    only("book"),
-    only("book", "third"),
-)
-QUERY_FILTERS = [ALL, *SCOPES, *FILTERS.values()]
+QUERY_FILTERS = [ALL, only("book"), only("book", "third"), *FILTERS.values()]
 
 
 @pytest.mark.parametrize("theirs", [name for name in OPENERS if "server" in name])

@@ -193,10 +193,9 @@ async def test_a_server_that_is_down_is_a_storage_error_that_names_it() -> None:
 @pytest.mark.parametrize(
     ("version", "part"),
     [
-        ("1.18.2", "too old: 1.19"),
-        ("0.9", "too old"),
-        ("2.0.0", "too new"),
-        ("dev", "too old"),
+        ("1.18.2", "version 1.18.2: 1.19 or newer"),
+        ("0.9", "1.19 or newer"),
+        ("dev", "1.19 or newer"),
         ("1.19.0", ""),
     ],
 )

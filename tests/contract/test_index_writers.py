@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from qdrant_client import AsyncQdrantClient
+from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.payload import LAYOUT
 from app.adapters.qdrant.server import ServerIndex
+from app.adapters.qdrant.server_client import server_client
 from app.adapters.qdrant.server_records import LEASE_SECONDS, BookRecord, Lease, Records
 from app.adapters.qdrant.server_store import ServerStore
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexBusy, StorageError
-from tests.index_points import DIMENSION, chunk_id, manifest, points, publish
-from tests.index_stores import ALL, QUERY, index_of, memory_client, only
+from tests.index_points import DIMENSION, chunk_id, ids, manifest, points, publish
+from tests.index_stores import (
+    ALL,
+    NOT_RUN,
+    QUERY,
+    URL,
+    found,
+    index_of,
+    memory_client,
+    only,
+    real_server,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
@@ -49,8 +62,7 @@ async def test_a_run_that_was_taken_over_publishes_nothing_and_deletes_nothing(
         await silent.publish(manifest("book", 2))
     await silent.abandon()
     assert (await other.publish(manifest("book", 2))).generation == 1
-    found = (await index.search(QUERY, None, 9, ALL)).dense
-    assert {hit.chunk_id for hit in found} == {chunk_id("book", 2), chunk_id("book", 3)}
+    assert await found(index) == ids(2, 3)
 
 
 async def test_of_two_who_read_one_record_only_one_writes_it(client: AsyncQdrantClient) -> None:
@@ -95,17 +107,17 @@ async def test_another_process_sees_a_switch_half_a_second_later(client: AsyncQd
         return {hit.chunk_id for hit in each[0]}
 
     await publish(writer, "book", points("book", [1]))
-    assert await seen() == {chunk_id("book", 1)}
+    assert await seen() == ids(1)
     await publish(writer, "book", points("book", [2]))
     now = 0.4
-    assert await seen() == {chunk_id("book", 1)}
+    assert await seen() == ids(1)
     now = 0.6
-    assert await seen() == {chunk_id("book", 2)}
+    assert await seen() == ids(2)
     await writer.remove(BookId("book"))
     await publish(writer, "book", points("book", [3]))
     now = 20.0
     assert [one.chunks for one in (await reader.books()).named()] == [1]
-    assert await seen() == {chunk_id("book", 3)}
+    assert await seen() == ids(3)
     await writer.remove(BookId("book"))
     now = 21.0
     with pytest.raises(BookNotFound):
@@ -130,12 +142,11 @@ async def test_a_reader_whose_generation_was_deleted_looks_again(client: AsyncQd
 async def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_books_alone(
     client: AsyncQdrantClient,
 ) -> None:
-    index, records = index_of(client), records_of(client)
+    index = index_of(client)
     await publish(index, "broken", points("broken", [1]))
-    record = await records.read(BookId("broken"))
-    assert record.current
-    broken = replace(record, current=replace(record.current, manifest={"layout": 0}))
-    await records.put(record, broken)
+    await client.set_payload(
+        "textbook~books", {"layout": 0}, models.Filter(), key="generations[0].manifest"
+    )
     with pytest.raises(StorageError, match=f"broken: not an index of layout {LAYOUT}"):
         await index.check()
     await publish(index, "book", points("book", [1]))
@@ -202,8 +213,7 @@ async def test_a_publication_whose_answer_is_lost_stays_published(
     await writer.abandon()
     methods.overwrite_payload, methods.retrieve = overwrite, retrieve
     assert [one.generation for one in (await index_of(client).books()).named()] == [2]
-    found = (await index_of(client).search(QUERY, None, 9, ALL)).dense
-    assert {hit.chunk_id for hit in found} == {chunk_id("book", 2), chunk_id("book", 3)}
+    assert await found(index_of(client)) == ids(2, 3)
 
 
 async def test_a_write_that_another_follows_before_it_is_read_back_counts(
@@ -234,7 +244,7 @@ async def test_a_rollback_that_comes_second_says_so(client: AsyncQdrantClient) -
     async def come_second(name: str, **arguments: Any) -> None:
         methods.overwrite_payload = overwrite
         record = await records.read(BookId("book"))
-        await records.put(record, replace(record, previous=None))
+        await records.put(record, replace(record, generations=record.generations[:1]))
         await overwrite(name, **arguments)
 
     methods.overwrite_payload = come_second
@@ -275,5 +285,24 @@ async def test_a_publication_that_a_copy_behind_does_not_show_yet_counts(
         patch.setattr(Records, "read", read_behind)
         assert (await writer.publish(manifest("book", 2))).generation == 2
     await writer.abandon()
-    found = (await index_of(client).search(QUERY, None, 9, ALL)).dense
-    assert {hit.chunk_id for hit in found} == {chunk_id("book", 2), chunk_id("book", 3)}
+    assert await found(index_of(client)) == ids(2, 3)
+
+
+@pytest.mark.skipif(not URL, reason=NOT_RUN)
+async def test_of_many_writers_of_one_book_one_is_admitted() -> None:
+    """Each as another machine: a client of its own, all at the same time."""
+    async with real_server() as server, AsyncExitStack() as stack:
+        await publish(server.index(), "other", points("other", [1]))
+        clients = [server_client(server.url, None) for _ in range(8)]
+        for one in clients:
+            stack.push_async_callback(one.close)
+        begun = await asyncio.gather(
+            *(server.index(one).begin(BookId("book"), DIMENSION) for one in clients),
+            return_exceptions=True,
+        )
+        refused = [one for one in begun if isinstance(one, IndexBusy)]
+        (writer,) = (one for one in begun if not isinstance(one, BaseException))
+        assert len(refused) == 7
+        await writer.write(points("book", range(30)))
+        await writer.publish(manifest("book", 30))
+        assert await found(server.index(), only("book")) == ids(*range(30))

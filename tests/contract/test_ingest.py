@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_writer import EdgeWriter
@@ -18,14 +16,11 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind, Book
 from app.domain.errors import IndexBusy, ProviderUnavailable
 from app.domain.indexed_book import BookManifest
-from app.domain.ledger import Ledger, LedgerParagraph
-from app.domain.ledger_renewal import renew
 from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.paragraphs import find_paragraph
 from app.services.phases import Advance, Phases
 from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, prose, state_of
-from tests.unit.test_ledger import LONG, paragraph
 
 
 @pytest.fixture
@@ -279,21 +274,3 @@ async def test_ids_are_the_same_after_a_crash_between_ledger_and_switch(
 
 def ids_of(chunks: Sequence[Chunk]) -> set[str]:
     return {held for one in chunks for held in one.paragraph_ids}
-
-
-texts = st.sampled_from(
-    [LONG, LONG.replace("every", "each"), LONG[:40] + "anend", LONG[5:], "short", "other"]
-)
-paragraphs = st.builds(paragraph, texts, st.sampled_from(["a.md", "b.md"]))
-
-
-@given(st.lists(st.lists(paragraphs, max_size=6), min_size=1, max_size=4))
-@settings(max_examples=100, deadline=None)
-def test_giving_ids_twice_gives_the_same_ids_and_the_same_ledger(
-    history: list[list[LedgerParagraph]],
-) -> None:
-    """So a run that died after it saved the ledger can be done again."""
-    ledger = Ledger()
-    for one in history:
-        ids, ledger = renew(ledger, one)
-        assert renew(ledger, one) == (ids, ledger)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,8 @@ import pytest
 from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.bootstrap.chunking import chunk_book
 from app.domain.retrieval.query import Vector
-from app.services.ingest import IngestBook
+from app.services.ingest import IngestReport
+from app.services.ports import embed_documents
 from tests.command_line import Run
 from tests.ingesting import WORDS, Bench, edit, make_book, open_bench
 from tests.tiny_models import EMBEDDER, write_embedder
@@ -30,71 +31,64 @@ def models(tmp_path: Path) -> Path:
     return tmp_path / "models"
 
 
-class Recorder:
-    """A token model that keeps what it is given."""
+@dataclass
+class LateBench:
+    bench: Bench
+    embedder: FastembedEmbedder
+    documents: list[tuple[str, ...]] = field(default_factory=list)
+    """What the model was given."""
 
-    def __init__(self, models: Path) -> None:
-        self.inner = FastembedEmbedder.load(EMBEDDER, models)
-        self.space, self.dimension = self.inner.space, self.inner.dimension
-        self.embed_documents = self.inner.embed_documents
-        self.embed_batches = self.inner.embed_batches
-        self.embed_query = self.inner.embed_query
-        self.documents: list[tuple[str, ...]] = []
-
-    async def embed_in_context(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        assert self.embedder.embed_in_context
         self.documents.append(tuple(texts))
-        return await self.inner.embed_in_context(texts)
+        return await self.embedder.embed_in_context(texts)
 
-
-def late(use_case: IngestBook, embedder: Recorder) -> IngestBook:
-    return replace(
-        use_case,
-        chunk_book=partial(chunk_book, embeds_tokens=True),
-        embedder=embedder,
-        embed_in_context=embedder.embed_in_context,
-    )
+    async def ingest(self, book: Path) -> IngestReport:
+        return await self.bench.ingest(book, strategy="late")
 
 
 @pytest.fixture
-def embedder(models: Path) -> Recorder:
-    return Recorder(models)
-
-
-@pytest.fixture
-async def bench(home: Path, embedder: Recorder) -> AsyncIterator[Bench]:
+async def late(home: Path, models: Path) -> AsyncIterator[LateBench]:
+    embedder = FastembedEmbedder.load(EMBEDDER, models)
     async with open_bench(home) as bench:
-        bench.use_case = late(bench.use_case, embedder)
-        yield bench
+        late = LateBench(bench, embedder)
+        bench.use_case = replace(
+            bench.use_case,
+            chunk_book=partial(chunk_book, embeds_tokens=True),
+            embedder=embedder,
+            embed_in_context=late.embed,
+        )
+        yield late
 
 
 async def test_vectors_are_those_of_the_chunks_within_their_document(
-    embedder: Recorder, bench: Bench, book: Path
+    late: LateBench, book: Path
 ) -> None:
-    report = await bench.ingest(book, strategy="late")
-    assert report.embedded == report.chunks > len(embedder.documents) == 3
-    (manifest,) = (await bench.app.index.books()).named()
-    assert (manifest.model, manifest.dimension) == (embedder.space, embedder.dimension)
-    stored = {(p.chunk.file, p.chunk.chunk_index): p for p in await bench.points()}
+    report = await late.ingest(book)
+    assert report.embedded == report.chunks > len(late.documents) == 3
+    (manifest,) = (await late.bench.app.index.books()).named()
+    assert (manifest.model, manifest.dimension) == (late.embedder.space, late.embedder.dimension)
+    stored = {(p.chunk.file, p.chunk.chunk_index): p for p in await late.bench.points()}
     file = min(stored)[0]
     texts = [p.chunk.text_content for (name, _), p in sorted(stored.items()) if name == file]
-    assert embedder.documents[0] == ("Page 0", *texts)
-    _, *within = await embedder.inner.embed_in_context(["Page 0", *texts])
-    alone = await embedder.inner.embed_documents(texts)
+    assert late.documents[0] == ("Page 0", *texts)
+    _, *within = await late.embed(["Page 0", *texts])
+    alone = await embed_documents(late.embedder, texts)
     for place, vector in enumerate(within):
         assert list(stored[file, place].dense) == pytest.approx(list(vector), abs=1e-6)
     assert within[0] != alone[0]
 
 
 async def test_only_the_document_that_changed_is_embedded_again(
-    embedder: Recorder, bench: Bench, book: Path
+    late: LateBench, book: Path
 ) -> None:
-    first = await bench.ingest(book, strategy="late")
-    embedder.documents.clear()
-    again = await bench.ingest(book, strategy="late")
-    assert (again.unchanged, again.embedded, embedder.documents) == (True, 0, [])
+    first = await late.ingest(book)
+    late.documents.clear()
+    again = await late.ingest(book)
+    assert (again.unchanged, again.embedded, late.documents) == (True, 0, [])
     edit(book / "page1.md", "Page1 part1", "Newer words")
-    changed = await bench.ingest(book, strategy="late")
-    (document,) = embedder.documents
+    changed = await late.ingest(book)
+    (document,) = late.documents
     # The chunk before the edit has the same text, but other text after it.
     assert changed.embedded == len(document) - 1 > changed.added + changed.changed
     assert changed.reused == first.chunks - changed.embedded

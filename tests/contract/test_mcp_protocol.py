@@ -22,7 +22,6 @@ from mcp_types import CallToolResult, TextContent
 
 import app.domain.errors as errors
 from app.api.protocols.mcp import ToolServer
-from app.api.responses import AnswerBody
 from tests.command_line import KEYS, Run
 from tests.conftest import ROOT
 from tests.owl_server import ORIGIN, QUESTION, UNSURE, added, assert_problem
@@ -96,10 +95,11 @@ def test_the_tools_are_described(endpoint: str, mode: str) -> None:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_question_is_answered_as_anywhere(endpoint: str, client: httpx.Client, mode: str) -> None:
     found = told(endpoint, "ask_book", mode=mode, question=QUESTION, book="owls")
-    native = AnswerBody(**client.post("/v1/chat", json={"question": QUESTION}).json())
-    assert [one["quote"] for one in found["citations"]] == [one.quote for one in native.citations]
+    native = client.post("/v1/chat", json={"question": QUESTION}).json()["citations"]
+    for one, citation in zip(found["citations"], native, strict=True):
+        assert one.items() <= citation.items()
     links = re.findall(r"\[\d+\]\(([^()\s]*)\)", found["answer"])
-    assert links == [one.url for one in native.citations] != []
+    assert links == [one["url"] for one in native] != []
     assert found["confidence"] == "answered"
 
 
@@ -172,7 +172,6 @@ def test_a_failure_without_http_is_logged(caplog: pytest.LogCaptureFixture) -> N
         assert failure(server, "list_chapters").endswith(" (internal)")
     events = {record.message: record for record in caplog.records if record.name.startswith("app.")}
     assert events["http.unexpected_error"].exc_info
-    assert vars(events["mcp.call_failed"])["code"] == "internal"
 
 
 def keyed(endpoint: str, key: str, origin: str = "") -> Any:
@@ -202,15 +201,17 @@ def test_a_key_asks_its_own_books_only(run: Run, two_books: Path) -> None:
         assert_problem(unasked, 401, "key_required")
 
 
+CALL = {"name": "ask_book", "arguments": {"question": QUESTION}}
+MESSAGE = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": CALL}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
 def test_a_call_ends_when_its_client_leaves(
     generating: httpx.Client, generator: ScriptedGenerator
 ) -> None:
     generator.play("The flight makes ", hangs=True)
-    call = {"name": "ask_book", "arguments": {"question": QUESTION}}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-    accept = {"Accept": "application/json, text/event-stream"}
     with pytest.raises(httpx.ReadTimeout):
-        generating.post(PATH, json=message, headers=accept, timeout=2)
+        generating.post(PATH, json=MESSAGE, headers=ACCEPT, timeout=2)
     assert generator.hanging.is_set()
     assert generator.cancelled.wait(10)
 
@@ -219,13 +220,10 @@ def test_a_call_ends_when_the_server_stops(owl_home: Path, monkeypatch: pytest.M
     monkeypatch.setattr("app.api.server.SHUTDOWN_SECONDS", 1)
     generator = ScriptedGenerator()
     generator.play("The flight makes ", hangs=True)
-    call = {"name": "ask_book", "arguments": {"question": QUESTION}}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-    accept = {"Accept": "application/json, text/event-stream"}
     with ThreadPoolExecutor(1) as pool:
         with serving(offline_settings(owl_home), generator.open) as address:
             answer = pool.submit(
-                httpx.post, address + PATH, json=message, headers=accept, timeout=30
+                httpx.post, address + PATH, json=MESSAGE, headers=ACCEPT, timeout=30
             )
             assert generator.hanging.wait(20)
         assert_problem(answer.result(), 503, "shutting_down")

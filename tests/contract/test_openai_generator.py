@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from app.adapters.providers.openai_chat import CHARACTERS_PER_TOKEN
 from app.domain.errors import ProviderUnavailable
 from app.domain.generated_text.events import GeneratedText, GeneratorEvent
 from app.domain.prompts import SHORT_ANSWER_FROM_NUMBERED_SOURCES
-from app.services.prompt_speed import PromptSpeed
+from app.services.provider_calls import tokens_about
 from tests.generating import CONTEXT, QUESTION, answer, given, openai_at, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event
+from tests.provider_fakes import free_calls
 
 
 async def ask(double: OpenAIDouble, **options: Any) -> list[GeneratorEvent]:
@@ -69,7 +69,7 @@ async def test_silence_is_an_error_after_the_timeout() -> None:
 
 
 async def check(url: str, model: str = "llama") -> None:
-    async with openai_at(url, model=model) as checked:
+    async with openai_at(url, calls=free_calls(model)) as checked:
         await checked.check()
 
 
@@ -103,8 +103,7 @@ class TimedServer:
         return self.time
 
     def answer(self, body: dict[str, Any]) -> list[str]:
-        letters = sum(len(message["content"]) for message in body["messages"])
-        tokens = letters // CHARACTERS_PER_TOKEN
+        tokens = tokens_about(message["content"] for message in body["messages"])
         read = round(tokens * (1 - self.cached))
         self.time += read * self.seconds_per_token
         details = {"cached_tokens": tokens - read}
@@ -130,7 +129,8 @@ def contexts_sent(double: OpenAIDouble) -> list[list[int]]:
 async def test_context_follows_the_speed_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
     server = TimedServer(seconds_per_token=1 / 25)
     with OpenAIDouble(answering=server.answer) as double:
-        async with openai_at(double.url, short_prompt=True, clock=server.now) as model:
+        async with openai_at(double.url, short_prompt=True) as model:
+            model.clock = server.now
             for times, pace in ((4, 1 / 25), (6, 1 / 1_000)):
                 server.seconds_per_token = pace
                 for _ in range(times):
@@ -148,7 +148,8 @@ async def test_context_follows_the_speed_of_the_server(caplog: pytest.LogCapture
 async def test_best_paragraphs_are_kept_in_their_order_and_cited_by_their_new_numbers() -> None:
     server = TimedServer(1.0)
     with OpenAIDouble(answering=server.answer) as double:
-        async with openai_at(double.url, clock=server.now) as model:
+        async with openai_at(double.url) as model:
+            model.clock = server.now
             await answer(model, LONG[::-1])
             events = await answer(model, LONG[::-1])
     assert contexts_sent(double)[-1] == [1, 0]
@@ -157,11 +158,9 @@ async def test_best_paragraphs_are_kept_in_their_order_and_cited_by_their_new_nu
 
 
 async def test_prompt_after_a_timeout_is_shorter() -> None:
-    speed = PromptSpeed()
-    for _ in range(20):
-        speed.measured(1_000, 0.01)
-    before = speed.prompt_tokens
-    with OpenAIDouble(stall=True) as double, pytest.raises(ProviderUnavailable):
-        async with openai_at(double.url, seconds=0.2, short_prompt=True, speed=speed) as model:
-            await answer(model, LONG)
-    assert speed.prompt_tokens < before
+    with OpenAIDouble(stall=True) as double:
+        async with openai_at(double.url, seconds=0.2) as model:
+            model.speed.seconds_per_token = before = 1e-5
+            with pytest.raises(ProviderUnavailable):
+                await answer(model, LONG)
+    assert model.speed.seconds_per_token > before

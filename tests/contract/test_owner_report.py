@@ -77,10 +77,10 @@ def test_the_report_counts_what_was_asked_and_not_answered(run: Run) -> None:
     assert (gap["asked"], gap["refused"], gap["gaps"]) == (2, 2, 2)
     assert gap["nearest"]["paragraph_id"] == "p-night"
     assert report["degraded"] == {"embedding": 1}
-    cited = {one["paragraph"]["paragraph_id"]: one for one in report["most_cited"]}
-    assert (cited["p-silent"]["cited"], cited["p-silent"]["down"]) == (4, 1)
-    unhappy = {one["paragraph"]["paragraph_id"]: one for one in report["unhappy"]}
-    assert (unhappy["p-night"]["unhelpful"], unhappy["p-silent"]["unhelpful"]) == (1, 0)
+    silent, night = report["paragraphs"]
+    assert silent["paragraph"]["paragraph_id"] == "p-silent"
+    assert (silent["cited"], silent["down"], silent["unhelpful"]) == (4, 1, 0)
+    assert (night["paragraph"]["paragraph_id"], night["unhelpful"]) == ("p-night", 1)
 
 
 @pytest.mark.usefixtures("settings")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import itertools
 import json
@@ -16,7 +15,7 @@ import httpx
 import pytest
 
 from app.adapters.providers import http
-from app.adapters.providers.cohere_client import CohereClient, open_client
+from app.adapters.providers.cohere_client import open_client
 from app.domain.cost import Units
 from app.domain.errors import ProviderError
 from app.services.recording import recording
@@ -267,56 +266,42 @@ ODD_RESULTS = [
     '{"embeddings": {"int8": [[1]]}, "results": [{}]}',
     '{"embeddings": {"float": [[1.0, 2.0]]}, "results": [{"index": 9, "relevance_score": 0.5}]}',
     *(
-        f'{{"embeddings": {{"float": [[{"0," * 255}{last}]]}}, '
+        f'{{"embeddings": {{"float": [[{"0," * 1_023}{last}]]}}, '
         f'"results": [{{"index": 0, "relevance_score": {score}}}]}}'
         for last, score in (("NaN", "NaN"), ("null", "7"), ("0", "null"))
     ),
 ]
 
 
-def with_cohere(double: OpenAIDouble, use: Callable[[Any], Any]) -> Any:
-    async def run() -> Any:
-        async with open_client("key", double.url.removesuffix("/v1")) as client:
-            return await use(client)
-
-    return asyncio.run(run())
+@pytest.fixture
+def sending() -> Iterator[OpenAIDouble]:
+    """A double whose body is JSON."""
+    with OpenAIDouble(sent_headers={"Content-Type": "application/json"}) as served:
+        yield served
 
 
 @pytest.mark.parametrize("body", ODD_RESULTS, ids=lambda body: body[:50])
-def test_odd_vectors_and_rankings_are_provider_errors(double: OpenAIDouble, body: str) -> None:
-    double.stream, double.sent_headers = [body], {"Content-Type": "application/json"}
-
-    async def embed(client: CohereClient) -> None:
-        await cohere_embedder(client).embed_query("owl")
-
-    async def rerank(client: CohereClient) -> None:
-        await cohere_reranker(client).rerank("owl", ["a"])
-
-    answering, double.answering = double.answering, None
-    for use in (embed, rerank):
+async def test_odd_vectors_and_rankings_are_provider_errors(
+    sending: OpenAIDouble, body: str
+) -> None:
+    sending.stream = [body]
+    async with open_client("key", sending.url.removesuffix("/v1")) as client:
         with pytest.raises(ProviderError):
-            with_cohere(double, use)
-    double.sent_headers, double.answering = {}, answering
+            await cohere_embedder(client).embed_query("owl")
+        with pytest.raises(ProviderError):
+            await cohere_reranker(client).rerank("owl", ["a"])
 
 
 @pytest.mark.parametrize(
     "billed", ["Infinity", "NaN", '"x"', "9" * 4_000, "[]"], ids=lambda x: x[:9]
 )
-def test_odd_billing_of_vectors_is_unknown(double: OpenAIDouble, billed: str) -> None:
-    vector = json.dumps([[1.0] * 256])
+async def test_odd_billing_of_vectors_is_unknown(sending: OpenAIDouble, billed: str) -> None:
+    vector = json.dumps([[1.0] * 1_024])
     meta = f'{{"billed_units": {{"input_tokens": {billed}, "search_units": {billed}}}}}'
     ranking = '"results": [{"index": 0, "relevance_score": 0.5}]'
-    double.stream = [f'{{"embeddings": {{"float": {vector}}}, {ranking}, "meta": {meta}}}']
-    double.sent_headers = {"Content-Type": "application/json"}
-    answering, double.answering = double.answering, None
-
-    async def use(client: CohereClient) -> int:
-        own = cohere_embedder(client)
-        await own.embed_query("owl")
-        assert await cohere_reranker(client).rerank("owl", ["a"]) == [(0, 0.5)]
-        return own.billed_tokens
-
+    sending.stream = [f'{{"embeddings": {{"float": {vector}}}, {ranking}, "meta": {meta}}}']
     with recording() as record:
-        assert with_cohere(double, use) == 0
+        async with open_client("key", sending.url.removesuffix("/v1")) as client:
+            await cohere_embedder(client).embed_query("owl")
+            assert await cohere_reranker(client).rerank("owl", ["a"]) == [(0, 0.5)]
     assert record.units == Units(searches=1)  # the estimate of the ranking
-    double.sent_headers, double.answering = {}, answering

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 from qdrant_client import AsyncQdrantClient, models
@@ -13,7 +13,6 @@ from qdrant_client import AsyncQdrantClient, models
 from app.adapters.qdrant.server import ServerIndex
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
-from app.settings import Settings
 from tests.command_line import Run
 from tests.index_points import DIMENSION, points, publish, vector
 from tests.index_stores import QUERY, MemoryClient, only
@@ -103,14 +102,11 @@ async def test_a_rollback_from_a_damaged_generation_does_not_keep_it() -> None:
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> AsyncQdrantClient:
-    """What every command and server of the test uses for QDRANT_URL."""
+    """What every command and server of the test uses for QDRANT_URL; it stays open."""
     client = MemoryClient()
-
-    @asynccontextmanager
-    async def opened(_settings: Settings, _url: str) -> AsyncIterator[AsyncQdrantClient]:
-        yield client
-
-    monkeypatch.setattr("app.bootstrap.storage._client", opened)
+    monkeypatch.setattr(client, "close", AsyncMock())
+    opened = lambda *_, **__: client  # noqa: E731
+    monkeypatch.setattr("app.adapters.qdrant.server_client.server_client", opened)
     monkeypatch.setenv("QDRANT_URL", URL)
     return client
 

@@ -9,12 +9,12 @@ from statistics import fmean
 
 import pytest
 
-from app.adapters.reading.book import read_book
 from app.domain.chunking.config import ChunkingConfig, PackingConfig
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Book
 from tests.chunking_documents import tools
 from tests.chunking_oracle import APART, breaches
+from tests.markdown_pages import read_identified
 from tests.parser_invariants import assert_sound
 
 SIZES = PackingConfig()
@@ -24,7 +24,7 @@ NAMES = ("openstax-biology", "redux-docs", "hf-course", "rust-book-quizzes")
 @pytest.fixture(scope="module")
 def books(shared_data: Path) -> dict[str, Book]:
     """Return each development book, read once."""
-    return {name: read_book(shared_data / "books" / name) for name in NAMES}
+    return {name: read_identified(shared_data / "books" / name) for name in NAMES}
 
 
 def sources(book: Book) -> str:
@@ -46,7 +46,7 @@ def test_chunks_of_a_real_book_keep_every_guarantee(name: str, books: dict[str, 
 
 
 def test_chunks_of_the_sample_book_keep_every_guarantee(sample_book: Path) -> None:
-    assert_guarantees(read_book(sample_book))
+    assert_guarantees(read_identified(sample_book))
 
 
 def assert_guarantees(book: Book) -> None:

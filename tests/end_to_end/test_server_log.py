@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,26 +46,14 @@ class World:
                 return lines
             time.sleep(0.01)
 
-    def end(self) -> list[Json]:
-        """Stop the server and return its lines."""
-        self.served.process.send_signal(signal.SIGTERM)
-        assert self.served.process.wait(30) in {0, -signal.SIGTERM}
-        return self.lines()
 
-
-@contextmanager
-def world(owl_home: Path, folder: Path) -> Iterator[World]:
-    home = Path(shutil.copytree(owl_home, folder / "rag"))
+@pytest.fixture(scope="module")
+def running(owl_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    home = Path(shutil.copytree(owl_home, tmp_path_factory.mktemp("log") / "rag"))
     with CohereDouble() as double:
         provider = {"CO_API_KEY": double.key, "RAG_COHERE_BASE_URL": double.url}
         with served_process(home, None, RAG_GENERATOR="cohere", **provider) as process:
             yield World(process, double)
-
-
-@pytest.fixture(scope="module")
-def running(owl_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with world(owl_home, tmp_path_factory.mktemp("log")) as running:
-        yield running
 
 
 @pytest.fixture
@@ -88,27 +74,19 @@ def finished(world: World, answer: httpx.Response) -> Json:
     return only(world.lines_of(request_id), "answer.finished", request_id)
 
 
-def test_every_line_is_json_with_time_level_event_and_request(
-    owl_home: Path, tmp_path: Path
-) -> None:
-    with world(owl_home, tmp_path) as alone:
-        answer = alone.ask()
-        refused = alone.ask(book="no-such-book")
-        lines = alone.end()
-    for line in lines:
-        assert list(line)[:4] == ["time", "level", "event", "request_id"]
-    assert [line["event"] for line in lines if not line["request_id"]] == [
-        "serve.starting",
-        "serve.started",
-        "serve.stopped",
-    ]
-    assert only(lines, "http.refused", refused.headers["x-request-id"])["status"] == 404
-    line = only(lines, "answer.finished", answer.headers["x-request-id"])
+def test_every_line_is_json_with_time_level_event_and_request(served: World) -> None:
+    line = finished(served, served.ask())
+    refused = served.ask(book="no-such-book").headers["x-request-id"]
+    assert only(served.lines_of(refused), "http.refused", refused)["status"] == 404
+    for one in served.lines():
+        assert list(one)[:4] == ["time", "level", "event", "request_id"]
+    without = [one["event"] for one in served.lines() if not one["request_id"]]
+    assert without == ["serve.starting", "serve.started"]
     assert {"embedding", "search", "rerank", "context", "generation"} <= set(line["stages"])
     assert 0 < sum(line["stages"].values()) <= line["ms"]
     assert line["input_tokens"] > 0
     assert line["usd"] > 0
-    assert QUESTION not in alone.served.log.read_text()
+    assert QUESTION not in served.served.log.read_text()
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 422, 429, 503])

@@ -138,7 +138,7 @@ def test_an_opened_citation_is_counted_in_the_owners_report(
             while not any(opened):  # the page is left before the server has the beacon
                 page.wait_for_timeout(50)
                 report = pool.submit(run, "report", BOOK, "--json").result().json()
-                opened = [use["clicked"] for use in report["most_cited"]]
+                opened = [use["clicked"] for use in report["paragraphs"]]
             page.close()
     assert sum(opened) == 1
 

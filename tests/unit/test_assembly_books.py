@@ -22,6 +22,7 @@ from app.domain.document import BlockKind
 from app.domain.retrieval.context_assembly import assemble
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.services.ingest import IngestRequest
+from tests.markdown_pages import identified
 
 Search: TypeAlias = tuple[list[Hit], int]
 """The hits, and the budget of the context."""
@@ -41,7 +42,7 @@ class Chunked:
 @cache
 def chunked() -> Chunked:
     request = IngestRequest(SAMPLE_BOOK, book=BookId("sample"))
-    book = read_source(request)
+    book = identified(read_source(request))
     made = {name: list(chunk_book(book, replace(request, strategy=name))) for name in STRATEGIES}
     return Chunked(made, {block.paragraph_id: block.text for block in book.blocks()})
 

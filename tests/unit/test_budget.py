@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx
 import pytest
 
-from app.adapters.providers.openai_chat import OpenAIGenerator
 from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.cost import Price, Units
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
@@ -21,8 +18,8 @@ from app.services.ports import GenerationRequest
 from app.services.provider_calls import ProviderCalls
 from app.services.recording import recording
 from app.services.resilience import CircuitBreaker
-from tests.openai_double import event
-from tests.provider_fakes import model_server
+from tests.generating import openai_at
+from tests.openai_double import OpenAIDouble, event
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SEARCH = Units(searches=1)
@@ -30,13 +27,14 @@ PRICE = Price(2.0, 8.0, searches=1_000.0)
 """A search costs a dollar."""
 
 
-def budget(home: Path, day: float | None, month: float | None = None) -> Budget:
+def budget(home: Path, **limits: float) -> Budget:
     """A fresh one over the same file, as after a restart."""
-    return Budget(SqliteSpending(home / "spending.sqlite"), day, month, now=lambda: NOON)
+    store = SqliteSpending(home / "spending.sqlite")
+    return Budget(store, limits, now=lambda: NOON)  # type: ignore[arg-type]
 
 
 def paid_from(limit: Budget) -> ProviderCalls:
-    return ProviderCalls(limit, PRICE, CircuitBreaker("the provider"))
+    return ProviderCalls("llama", limit, PRICE, CircuitBreaker("the provider"))
 
 
 async def search(
@@ -62,29 +60,25 @@ async def calls(provider: ProviderCalls, times: int) -> int:
 
 
 async def spent(limit: Budget) -> float:
-    return (await limit.spent()).day
+    return (await limit.spent())["day"]
 
 
 async def test_no_call_begins_once_the_day_is_spent(tmp_path: Path) -> None:
-    assert await calls(paid_from(budget(tmp_path, 3.0)), 10) == 3
+    assert await calls(paid_from(budget(tmp_path, day=3.0)), 10) == 3
 
 
 async def test_the_month_holds_over_its_days(tmp_path: Path) -> None:
     store = SqliteSpending(tmp_path / "spending.sqlite")
-
-    async def spend() -> None:
-        await store.add(datetime(2026, 10, 31, tzinfo=UTC).date(), 50.0)
-        await store.add(datetime(2026, 11, 1, tzinfo=UTC).date(), 9.0)
-
-    await spend()
-    assert await calls(paid_from(budget(tmp_path, 5.0, 10.0)), 3) == 1
+    await store.add(datetime(2026, 10, 31, tzinfo=UTC).date(), 50.0)
+    await store.add(datetime(2026, 11, 1, tzinfo=UTC).date(), 9.0)
+    assert await calls(paid_from(budget(tmp_path, month=10.0, day=5.0)), 3) == 1
 
 
 @pytest.mark.parametrize(("billed", "dollars"), [(4, 4.0), (0, 0.0), (None, 1.0)])
 async def test_the_bill_replaces_the_estimate(
     tmp_path: Path, billed: int | None, dollars: float
 ) -> None:
-    limit = budget(tmp_path, 10.0)
+    limit = budget(tmp_path, day=10.0)
     with recording() as record:
         await search(paid_from(limit), billed)
     assert await spent(limit) == record.usd == pytest.approx(dollars)
@@ -95,14 +89,14 @@ async def test_the_bill_replaces_the_estimate(
 async def test_a_call_that_fails_costs_what_was_billed(
     tmp_path: Path, billed: int | None, dollars: float
 ) -> None:
-    limit, error = budget(tmp_path, 10.0), ProviderUnavailable("no answer")
+    limit, error = budget(tmp_path, day=10.0), ProviderUnavailable("no answer")
     with pytest.raises(ProviderUnavailable):
         await search(paid_from(limit), billed, error)
     assert await spent(limit) == dollars
 
 
 async def test_a_cancelled_call_costs_its_estimate(tmp_path: Path) -> None:
-    limit = budget(tmp_path, 10.0)
+    limit = budget(tmp_path, day=10.0)
     await limit.spent()  # the file is open
     with pytest.raises(ProviderUnavailable):
         async with paid_from(limit).call(SEARCH, seconds=0.1):
@@ -111,61 +105,58 @@ async def test_a_cancelled_call_costs_its_estimate(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("day", "month", "hours"), [(0.0, None, 12), (None, 0.0, 12 + 8 * 24), (9.0, 0.0, 12 + 8 * 24)]
+    ("limits", "hours"),
+    [
+        ({"day": 0.0}, 12),
+        ({"month": 0.0}, 12 + 8 * 24),
+        ({"month": 0.0, "day": 9.0}, 12 + 8 * 24),
+    ],
 )
 async def test_the_error_says_until_when(
-    tmp_path: Path, day: float | None, month: float | None, hours: float
+    tmp_path: Path, limits: dict[str, float], hours: float
 ) -> None:
     with pytest.raises(BudgetSpent) as caught:
-        await search(paid_from(budget(tmp_path, day, month)))
+        await search(paid_from(budget(tmp_path, **limits)))
     assert caught.value.retry_after == hours * 3_600
 
 
+async def test_a_spent_budget_does_not_open_the_circuit(tmp_path: Path) -> None:
+    provider = paid_from(budget(tmp_path, day=0.0))
+    for _ in range(5):
+        with pytest.raises(BudgetSpent):
+            async with provider.call(SEARCH, seconds=20.0):
+                pytest.fail("what the budget does not allow is not called")
+    assert provider.breaker.closed
+
+
 async def test_a_model_without_a_price_is_not_stopped(tmp_path: Path) -> None:
-    free = ProviderCalls(budget(tmp_path, 0.0), Price(), CircuitBreaker("the provider"))
+    free = replace(paid_from(budget(tmp_path, day=0.0)), price=None)
     assert await calls(free, 1) == 1
 
 
-async def test_one_line_a_day_from_80_percent_on(
+async def test_a_limit_that_is_reached_is_one_line_a_day(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.WARNING)
-    provider = paid_from(budget(tmp_path, 10.0))
-    for _ in range(12):
-        await calls(provider, 1)
-    events = [(record.message, record.levelname) for record in caplog.records]
-    assert events == [("budget.near", "WARNING"), ("budget.spent", "ERROR")]
-    assert vars(caplog.records[0])["spent_day"] == pytest.approx(8.0)
-    assert vars(caplog.records[0])["RAG_BUDGET_DAY"] == 10.0
+    provider = paid_from(budget(tmp_path, day=2.0))
+    await calls(provider, 5)
+    (record,) = caplog.records
+    assert (record.message, record.levelname) == ("budget.spent", "ERROR")
+    assert record.__dict__["limit"] == "RAG_BUDGET_DAY=2"
 
 
-@pytest.mark.parametrize("day", [1.0, None])
+@pytest.mark.parametrize("limits", [{"day": 1.0}, {}])
 async def test_money_that_cannot_be_counted_stops_calls_below_a_ceiling_only(
-    tmp_path: Path, day: float | None
+    tmp_path: Path, limits: dict[str, float]
 ) -> None:
     (tmp_path / "spending.sqlite").mkdir()
-    made = await calls(paid_from(budget(tmp_path, day)), 1)
-    assert made == (0 if day else 1)
-
-
-async def _body(text: str) -> AsyncGenerator[bytes, None]:
-    yield text.encode()
-
-
-async def answer(provider: ProviderCalls, usage: str, events: int) -> None:
-    """Read so many of three events, then leave."""
-    body = "".join(map(event, ("two", "words"))) + event(finish_reason="stop") + usage
-    serve = httpx.MockTransport(lambda _: httpx.Response(200, content=_body(body)))
-    async with httpx.AsyncClient(transport=serve, base_url="http://model.example") as client:
-        model = OpenAIGenerator(model_server(client), provider, provider, "llama")
-        async with aclosing(model.generate(GenerationRequest("word " * 400, (), ()))) as stream:
-            for _ in range(events):
-                await anext(stream)
+    made = await calls(paid_from(budget(tmp_path, **limits)), 1)
+    assert made == (0 if limits else 1)
 
 
 MILLION = 'data: {"choices":[],"usage":{"prompt_tokens":1000000,"completion_tokens":0}}\n\n'
 BROKEN = "data: {\n\n"
-ESTIMATE = (500 + 500) * 2 / 1e6 + 1_000 * 8 / 1e6
+ESTIMATE = 0.01
+"""About 900 tokens of a prompt, and the maximum of an answer."""
 
 
 @pytest.mark.parametrize(
@@ -176,7 +167,12 @@ ESTIMATE = (500 + 500) * 2 / 1e6 + 1_000 * 8 / 1e6
 async def test_an_answer_costs_what_its_end_reports_or_else_the_estimate(
     tmp_path: Path, events: int, usage: str, dollars: float
 ) -> None:
-    limit = budget(tmp_path, 10.0)
-    with suppress(ProviderUnavailable):
-        await answer(paid_from(limit), usage, events)
-    assert await spent(limit) == pytest.approx(dollars)
+    limit = budget(tmp_path, day=10.0)
+    stream = [*map(event, ("two", "words")), event(finish_reason="stop"), usage]
+    with OpenAIDouble(stream=stream) as double, suppress(ProviderUnavailable):
+        async with openai_at(double.url, calls=paid_from(limit)) as model:
+            request = GenerationRequest("word " * 400, (), ())
+            async with aclosing(model.generate(request)) as taken:
+                for _ in range(events):
+                    await anext(taken)
+    assert await spent(limit) == pytest.approx(dollars, rel=0.05)

@@ -6,13 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.cost import FREE, EmbedderLimits, RateLimits, Tariff, pack
+from app.domain.cost import Price, Tariff
 
-TRIAL = EmbedderLimits(
-    texts_per_call=96,
-    tokens_per_call=9_000,
-    rates=RateLimits(100, 2_000, 100_000),
-)
+TRIAL = Tariff(96, 9_000, None, 100, 2_000, 100_000, Price(0.12))
 
 
 @pytest.mark.parametrize(
@@ -30,19 +26,15 @@ TRIAL = EmbedderLimits(
 def test_the_tightest_limit_decides_the_minutes(
     counts: list[int], batches: int, minutes: float
 ) -> None:
-    cost = Tariff(TRIAL, 0.12).estimate(counts)
-    assert (cost.texts, cost.tokens, cost.batches) == (len(counts), sum(counts), batches)
-    assert cost.minutes == pytest.approx(minutes)
-    assert cost.usd == pytest.approx(sum(counts) * 0.12 / 1e6)
+    assert len(list(TRIAL.batches(counts))) == batches
+    assert TRIAL.minutes(counts) == pytest.approx(minutes)
+    assert TRIAL.usd(counts) == pytest.approx(sum(counts) * 0.12 / 1e6)
 
 
-def test_a_model_in_this_process_costs_nothing_and_has_no_limit() -> None:
-    cost = FREE.estimate([500] * 10_000)
-    assert (cost.batches, cost.minutes, cost.usd) == (1, 0.0, 0.0)
-
-
-def test_an_unknown_price_is_not_guessed() -> None:
-    assert Tariff(TRIAL, None).estimate([5]).usd is None
+def test_a_model_in_this_process_costs_nothing_and_an_unknown_price_is_not_guessed() -> None:
+    free, counts = Tariff(), [500] * 10_000
+    assert (len(list(free.batches(counts))), free.minutes(counts), free.usd(counts)) == (1, 0, 0)
+    assert Tariff(price=None).usd(counts) is None
 
 
 @given(
@@ -50,10 +42,10 @@ def test_an_unknown_price_is_not_guessed() -> None:
     st.none() | st.integers(1, 5),
     st.none() | st.integers(1, 20),
 )
-def test_packing_takes_every_text_once_in_order_within_the_limits(
+def test_batches_take_every_text_once_in_order_within_the_limits(
     counts: list[int], texts: int | None, tokens: int | None
 ) -> None:
-    spans = list(pack(counts, texts, tokens))
+    spans = list(Tariff(texts, tokens).batches(counts))
     assert [place for start, end in spans for place in range(start, end)] == [*range(len(counts))]
     for start, end in spans:
         assert texts is None or end - start <= texts

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,8 +18,9 @@ from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
+from app.domain.evaluation.measurement import summary
 from app.domain.retrieval.query import Turn
-from app.services.evaluate import METRICS, Evaluate, Evaluation, EvaluationRequest
+from app.services.evaluate import Evaluate, Evaluation, EvaluationRequest
 from tests.fake_world import FakeIndex, make_chunk, retrieving
 
 CHUNKS = [
@@ -55,18 +56,17 @@ UNANSWERABLE = Question("u", "Who wrote it?", "unanswerable", answerable=False)
 
 @pytest.mark.parametrize("asked", [[stack_question()], [TREE], [UNANSWERABLE]])
 def test_the_summary_has_every_metric_whatever_was_asked(asked: list[Question]) -> None:
-    for of, names in METRICS.items():
-        request = EvaluationRequest(k=8)
-        found = replace(evaluate(asked, request), request=replace(request, of=of))
-        assert {"n", "answerable", "p50_ms", "degraded", *names} <= set(found.summary())
+    found = summary(evaluate(asked, EvaluationRequest(k=8)).results)
+    names = "n answerable p50_ms degraded recall@5 hit@1 hit@5 mrr ndcg@10 precision recall@8 hit@8"
+    assert {*names.split(), "context_tokens"} <= found.keys()
 
 
 def test_times_come_from_the_clock_in_milliseconds() -> None:
     questions = [
         Question(str(n), "stacks", "factual", gold=(GoldSpan("a.md", 0, 45),)) for n in range(20)
     ]
-    summary = evaluate(questions).summary()
-    assert (summary["p50_ms"], summary["p95_ms"]) == (10.0, 19.0)
+    found = summary(evaluate(questions).results)
+    assert (found["p50_ms"], found["p95_ms"]) == (10.0, 19.0)
 
 
 @dataclass
@@ -86,26 +86,24 @@ class FakeScorer:
         return SimpleNamespace(score=self.scores.get(request.question, 0.5))
 
 
-def test_an_unanswerable_question_gives_refusals_over_thresholds() -> None:
+def test_an_unanswerable_question_has_a_score_and_no_metric() -> None:
     scorer = FakeScorer({"What are stacks and plates?": 0.9, "Who wrote it?": 0.35})
     request = EvaluationRequest(calibrate=True)
-    evaluation = evaluate([stack_question(), UNANSWERABLE], request, scorer)
-    assert evaluation.results[1].metrics == {}
-    refusal = evaluation.refusal()
-    assert refusal
-    assert (refusal.current.threshold, refusal.current.recall) == (0.3, 0)
-    assert refusal.suggested.threshold == pytest.approx(0.625)
+    found = evaluate([stack_question(), UNANSWERABLE], request, scorer)
+    assert found.results[1].applicable == {}
+    assert [one.answerability for one in found.results] == [0.9, 0.35]
+    assert found.policy.refusal_threshold == 0.3
 
 
 def test_answerability_is_scored_only_to_calibrate() -> None:
     scorer = FakeScorer({})
-    assert evaluate([stack_question(), UNANSWERABLE], scorer=scorer).refusal() is None
-    assert not scorer.asked
+    (found,) = evaluate([stack_question()], scorer=scorer).results
+    assert (found.answerability, scorer.asked) == (None, [])
 
 
 def test_the_context_keeps_its_own_budget() -> None:
     result = evaluate([stack_question()], EvaluationRequest(k=3), context_tokens=10).results[0]
-    assert 0 < result.metrics["context_tokens"] <= 10
+    assert 0 < result.applicable["context_tokens"] <= 10
 
 
 def test_a_fingerprint_tells_question_sets_apart() -> None:

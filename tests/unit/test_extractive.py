@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from app.adapters.sentences import split_sentences
 from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.question_analysis import name_asked
-from app.domain.answering.relevance import Relevance
-from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
+from app.domain.answering.relevance import Relevance, candidates
+from app.domain.answering.units import MAX_UNIT_WORDS, list_items
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.scripts import word_count
 from app.domain.search_text import search_text
 from app.domain.terms import words
-from tests.fake_world import asked, context_of, extracted, in_order, passage, terms
+from tests.fake_world import asked, context_of, extracted, in_order, passage, terms, unit_texts
 
 CELL = passage(
     "Plants are made of cells. The mitochondrion is the organelle that makes ATP from sugar. "
@@ -49,8 +49,9 @@ TABLE = passage("Method | Speed\nBM25 | fast\nDense | slow", "p-table", BlockKin
 def best(question: str, *passages: Passage) -> str:
     """Return the sentence that answers best, of passages that are found alike."""
     context = [replace(one, score=1.0) for one in context_of(*in_order(*passages))]
-    relevance = Relevance(asked(question), context, split_sentences)
-    scored = [one for found in relevance.paragraphs() for one in found.units]
+    features = asked(question)
+    found = Relevance(features).scored(candidates(features, context, split_sentences))
+    scored = [unit for one in found for unit in one.units]
     return max(scored, key=lambda one: one.score).unit.text
 
 
@@ -116,10 +117,7 @@ def entry(term: str, said: str, paragraph_id: str) -> Passage:
 
 def test_a_long_sentence_is_not_cut_behind_an_initial() -> None:
     long = f"The song {'and its words ' * 20}in the version of John C. Owl; it was sung a lot. Then"
-    cut = [
-        unit.text
-        for unit in units(context_of(passage(long)), lambda text, _: [(0, len(text))], "en")
-    ]
+    cut = unit_texts(passage(long), lambda text, _: [(0, len(text))])
     assert [one[-5:] for one in cut] == [" Owl;", " lot.", "Then"]
 
 
@@ -137,7 +135,7 @@ def test_glossary_entry_is_quoted_whole_for_a_definition() -> None:
 @pytest.mark.parametrize("text", ["organelle: see mitochondrion", "See mitochondrion.", "cf. ATP"])
 def test_an_entry_that_only_refers_to_another_is_not_quoted(text: str) -> None:
     refers = passage(text, "p-refers", BlockKind.GLOSSARY_ENTRY, terms=("organelle",))
-    assert not list(units(context_of(*in_order(refers)), split_sentences, "en"))
+    assert not unit_texts(refers)
     found = extracted("What is an organelle?", refers, GLOSSARY)
     assert found.text == GLOSSARY.text
 
@@ -243,7 +241,7 @@ def test_endless_listing_is_not_quoted() -> None:
 def test_run_on_sentence_is_cut_at_its_semicolons() -> None:
     clause = "many words that say nothing of the matter stand in this clause"
     text = f"{'; '.join([clause] * 6)}; ATP is made here; {clause}."
-    found = [unit.text for unit in units(context_of(passage(text)), split_sentences, "en")]
+    found = unit_texts(passage(text))
     assert "ATP is made here;" in found
 
 
@@ -301,7 +299,7 @@ def test_answer_holds_nothing_but_the_books_words(
     listed = in_order(*(passage(text, f"p-{at}", kind) for at, (text, kind) in enumerate(passages)))
     found = extracted(question, *listed)
     for (start, end), unit in found.claims:
-        assert unit.text == listed[unit.passage].text[unit.start : unit.end]
+        assert unit.source.passage in listed
         assert found.text[start:end] == unit.text or unit.kind is BlockKind.TABLE
     assert set(words(found.text)) <= {word for one in listed for word in words(one.text)}
 

@@ -17,6 +17,7 @@ from app.adapters.vectors import inner_products
 from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
 from app.services.cross_lingual import CrossLingualScorer
+from app.services.ports import embed_documents
 from tests.tiny_models import DIMENSION, EMBEDDER, RERANKER, write_embedder, write_reranker
 
 WORDS = [*"query passage owl mouse vole night prey".split(), *(f"w{n}" for n in range(300))]
@@ -41,10 +42,11 @@ def reranker(folder: Path) -> FastembedReranker:
 
 
 def embedded(embedder: FastembedEmbedder, *texts: str) -> list[Vector]:
-    return asyncio.run(embedder.embed_documents(texts))
+    return asyncio.run(embed_documents(embedder, texts))
 
 
 def in_context(embedder: FastembedEmbedder, *texts: str) -> list[Vector]:
+    assert embedder.embed_in_context
     return asyncio.run(embedder.embed_in_context(texts))
 
 
@@ -59,7 +61,7 @@ def test_a_text_is_embedded_alone_as_a_vector_of_length_1(embedder: FastembedEmb
     assert np.linalg.norm(owl) == pytest.approx(1.0, abs=1e-6)
     assert words_of(owl, 0.9) == {"owl"}
     assert embedder.space == f"fastembed:{EMBEDDER}"
-    assert embedder.limits.tokens_per_text == 64
+    assert embedder.tariff.tokens_per_text == 64
 
 
 def test_a_text_is_another_vector_in_another_context(embedder: FastembedEmbedder) -> None:

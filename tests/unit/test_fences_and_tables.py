@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from app.adapters.sentences import split_sentences
-from app.domain.answering.units import units
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.book_id import BookId
 from app.domain.document import Block, BlockKind, Book, Site
@@ -19,7 +18,7 @@ from app.domain.glossary import glossary_terms
 from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
 from app.domain.page_links import page_links
-from tests.fake_world import context_of, passage, terms
+from tests.fake_world import context_of, passage, terms, unit_texts
 from tests.markdown_pages import read_text
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -104,30 +103,29 @@ def test_lines_with_frames_are_the_whole_text(lines: Sequence[str]) -> None:
     assert "".join(whole_lines(text)) == text
 
 
-def texts_of(kind: BlockKind, text: str) -> list[str]:
-    return [
-        unit.text for unit in units(context_of(passage(text, kind=kind)), split_sentences, "en")
-    ]
-
-
 def test_a_fence_or_a_table_is_one_unit() -> None:
     code = "```yaml\n- Owls hunt. Mice hide.\n\n- two\n```"
-    found = texts_of(BlockKind.ADMONITION, f"See it here:\n\n{code}\n\n{TABLE}\n\nThe end.")
+    found = unit_texts(
+        passage(f"See it here:\n\n{code}\n\n{TABLE}\n\nThe end.", kind=BlockKind.ADMONITION)
+    )
     assert found == ["See it here:", code, TABLE, "The end."]
     endless = "```sh\n" + "echo owl; sleep 1\n" * 40 + "```"
-    assert texts_of(BlockKind.QUOTE, f"Do:\n\n{endless}") == ["Do:", endless]
+    assert unit_texts(passage(f"Do:\n\n{endless}", kind=BlockKind.QUOTE)) == ["Do:", endless]
     fence = code.replace("\n", "\n  ")
-    assert texts_of(BlockKind.LIST, f"- One:\n  {fence}\n- Two.") == [f"One:\n  {fence}", "Two."]
-    assert texts_of(BlockKind.LIST, f"{code}\n- Two.") == [code, "Two."]
+    assert unit_texts(passage(f"- One:\n  {fence}\n- Two.", kind=BlockKind.LIST)) == [
+        f"One:\n  {fence}",
+        "Two.",
+    ]
+    assert unit_texts(passage(f"{code}\n- Two.", kind=BlockKind.LIST)) == [code, "Two."]
 
 
 def test_a_long_entry_is_not_quoted_from_inside_its_code() -> None:
     code = "```\nx = 1\n\nReturn the owl.\n\ny = 2\n```"
     prose = "An owl is a bird. " + "It hunts by night. " * 19 + "It hunts by night."
     entry = passage(f"{code}\n\n{prose}\n\n{TABLE}.", kind=BlockKind.GLOSSARY_ENTRY, terms=("owl",))
-    found = list(units(context_of(entry), split_sentences, "en"))
-    assert found[0].text == "An owl is a bird."
-    assert found[-1].text == "It hunts by night."
+    found = unit_texts(entry)
+    assert found[0] == "An owl is a bird."
+    assert found[-1] == "It hunts by night."
 
 
 def test_a_quote_does_not_end_inside_code() -> None:

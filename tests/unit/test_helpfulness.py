@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
 
 import pytest
 
@@ -34,8 +33,8 @@ NEAR = replace(FOREIGN, id="near", question=ASKED.question)
 
 
 def measured(*questions: Question) -> Sequence[Measured]:
-    """Answer the questions; nothing is searched, since all gold files count as indexed."""
-    use_case = Evaluate(cast("Any", None), World((LIGHT,)).answering(), lambda: 0.0)
+    world = World((LIGHT,))
+    use_case = Evaluate(world.retriever, world.answering(), lambda: 0.0)
     request = EvaluationRequest(of=Measure.HELPFUL)
     return asyncio.run(use_case.run(questions, request)).results
 

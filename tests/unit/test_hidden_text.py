@@ -161,8 +161,8 @@ def test_text_that_a_style_hides_is_named_and_not_served(tmp_path: Path) -> None
     text = f'# A\n\n{SHOWN}\n\n<p style="display:none">{SECRET}</p>\n'
     book = folder(tmp_path, text)
     assert [str(one) for one in book.warnings] == [f"a.md: hidden text is not read: '{SECRET}'"]
-    assert SHOWN in rendered_pages(book).articles["a.md"]
-    assert SECRET not in rendered_pages(book).articles["a.md"]
+    assert SHOWN in rendered_pages(book)[0]["a.md"]
+    assert SECRET not in rendered_pages(book)[0]["a.md"]
 
 
 @pytest.mark.parametrize("strategy", ["structure", "fixed", "recursive", "sentence"])

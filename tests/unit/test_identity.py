@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.document import Site
-from app.domain.identity import assign_ids, content_id, norm
+from app.domain.identity import content_id, norm
 from tests.conftest import ROOT
 from tests.markdown_pages import read_text
 
@@ -31,20 +31,21 @@ def test_norm_is_nfkc_lower_case_letters_and_digits(text: str) -> None:
     assert norm(text) == "".join(char for char in folded if unicodedata.category(char)[0] in "LN")
 
 
-def test_repeats_get_a_number_in_reading_order() -> None:
-    first = content_id("Same.")
-    pairs = [(content_id(text), "") for text in ("Same.", "Other.", "same", "Same")]
-    assert assign_ids(pairs) == [first, content_id("Other."), f"{first}-2", f"{first}-3"]
+SAME, HERE = content_id("Same"), content_id("Here")
 
 
-def test_an_authors_id_wins_where_it_is_the_only_one() -> None:
-    pairs = [("p-a", "intro"), ("p-b", "setup"), ("p-c", "intro")]
-    assert assign_ids(pairs) == ["p-a", "setup", "p-c"]
-
-
-def test_an_authors_id_is_never_given_to_another_paragraph() -> None:
-    taken = content_id("B")
-    assert assign_ids([("p-a", taken), (taken, "")]) == [taken, f"{taken}-2"]
+@pytest.mark.parametrize(
+    ("source", "ids"),
+    [
+        ("Same.\n\nOther.\n\nsame\n\nSame", [SAME, content_id("Other"), f"{SAME}-2", f"{SAME}-3"]),
+        ("{#a}\nOne\n\n{#b}\nSame\n\n{#a}\nHere", [content_id("One"), "b", HERE]),
+        (f"{{#{HERE}}}\nSame\n\nHere", [SAME, HERE]),
+        ("{#own}\nSame\n\nHere\n\nSame", ["own", HERE, SAME]),
+    ],
+    ids=["numbered repeats", "an id that is used twice", "an id of a hash", "an author's id"],
+)
+def test_each_paragraph_has_an_id_of_its_own(source: str, ids: list[str]) -> None:
+    assert [one.paragraph_id for one in read_text(source, site=Site.MYST).blocks] == ids
 
 
 def test_text_without_letters_still_has_an_id() -> None:

@@ -1,4 +1,4 @@
-"""The limiter's promise: in no minute more than allowed, in order, and no later than needed."""
+"""The limiter's promise: in no minute more than allowed, and no later than needed."""
 
 from __future__ import annotations
 
@@ -7,39 +7,31 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.cost import RateLimits
-from app.services.rate_limiter import RateLimiter
+from app.adapters.providers.rate_limiter import RateLimiter
+from app.domain.cost import Tariff
 from tests.cohere_world import InstantClock
 
 calls = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 900)), min_size=1, max_size=40)
 
 
-async def send_all(
-    limiter: RateLimiter, clock: InstantClock, wanted: list[tuple[int, int]]
-) -> list[tuple[int, float]]:
-    """Ask for all at once; return (position, time) in the order of sending."""
-    sent: list[tuple[int, float]] = []
+def times_sent(limits: Tariff, wanted: list[tuple[int, int]]) -> list[float]:
+    clock = InstantClock()
+    limiter = RateLimiter(limits, clock.now, clock.sleep)
 
-    async def one(position: int, inputs: int, tokens: int) -> None:
-        await limiter.acquire(inputs, tokens)
-        sent.append((position, clock.now()))
+    async def send_all() -> list[float]:
+        return [(await limiter.acquire(*one)).time for one in wanted]
 
-    await asyncio.gather(*(one(position, *item) for position, item in enumerate(wanted)))
-    return sent
+    return asyncio.run(send_all())
 
 
 @settings(max_examples=40, deadline=None)
 @given(wanted=calls)
-def test_no_minute_holds_more_than_the_limits_and_nobody_overtakes(
-    wanted: list[tuple[int, int]],
-) -> None:
-    limits = RateLimits(calls_per_minute=6, inputs_per_minute=50, tokens_per_minute=1_000)
-    clock = InstantClock()
-    limiter = RateLimiter(limits, clock=clock.now, sleep=clock.sleep)
-    sent = asyncio.run(send_all(limiter, clock, wanted))
-    assert [position for position, _ in sent] == list(range(len(wanted)))
-    for _, end in sent:
-        window = [wanted[position] for position, at in sent if end - 60 < at <= end]
+def test_no_minute_holds_more_than_the_limits(wanted: list[tuple[int, int]]) -> None:
+    sent = times_sent(
+        Tariff(calls_per_minute=6, texts_per_minute=50, tokens_per_minute=1_000), wanted
+    )
+    for end in sent:
+        window = [one for one, at in zip(wanted, sent, strict=True) if end - 60 < at <= end]
         assert len(window) <= 6
         assert sum(inputs for inputs, _ in window) <= 50
         assert sum(tokens for _, tokens in window) <= 1_000
@@ -51,28 +43,23 @@ def test_a_call_waits_only_while_the_last_minute_has_no_room_for_it(
     wanted: list[tuple[int, int]],
 ) -> None:
     """Half a second earlier (and the slack of 1.5 s aside) it would have been one too many."""
-    clock = InstantClock()
-    limiter = RateLimiter(RateLimits(inputs_per_minute=50), clock=clock.now, sleep=clock.sleep)
-    sent = asyncio.run(send_all(limiter, clock, wanted))
-    for order, (position, at) in enumerate(sent[1:], start=1):
-        if at > sent[order - 1][1]:
-            earlier = at - 0.5
-            window = [wanted[other][0] for other, then in sent[:order] if then > earlier - 61.5]
-            assert sum(window) + wanted[position][0] > 50
+    sent = times_sent(Tariff(texts_per_minute=50), wanted)
+    for order, at in enumerate(sent[1:], start=1):
+        if at > sent[order - 1]:
+            before = zip(wanted[:order], sent, strict=False)
+            window = [inputs for (inputs, _), then in before if then > at - 0.5 - 61.5]
+            assert sum(window) + wanted[order][0] > 50
 
 
-async def test_a_call_above_a_whole_minutes_limit_goes_alone_instead_of_never() -> None:
-    clock = InstantClock()
-    limiter = RateLimiter(RateLimits(tokens_per_minute=10), clock=clock.now, sleep=clock.sleep)
-    sent = await send_all(limiter, clock, [(1, 5), (1, 99), (1, 5)])
-    assert [at for _, at in sent] == [0.0, 61.5, 123.0]
+def test_a_call_above_a_whole_minutes_limit_goes_alone_instead_of_never() -> None:
+    limits = Tariff(tokens_per_minute=10)
+    assert times_sent(limits, [(1, 5), (1, 99), (1, 5)]) == [0.0, 61.5, 123.0]
 
 
 async def test_the_bill_replaces_the_estimate() -> None:
     clock = InstantClock()
-    limiter = RateLimiter(RateLimits(tokens_per_minute=100), clock=clock.now, sleep=clock.sleep)
-
-    slot = await limiter.acquire(tokens=100)
-    slot.tokens = 40
-    await limiter.acquire(tokens=60)
+    limiter = RateLimiter(Tariff(tokens_per_minute=100), clock.now, clock.sleep)
+    sent = await limiter.acquire(1, 100)
+    sent.tokens = 40
+    await limiter.acquire(1, 60)
     assert clock.now() == 0.0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import math
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 from app.adapters import local_embedder
 from app.adapters.local_embedder import LocalEmbedder
 from app.domain.errors import ConfigError
+from app.services.ports import embed_documents
 
 TEXTS = [
     "What is photosynthesis?",
@@ -40,64 +41,48 @@ def embedder() -> LocalEmbedder:
 
 async def test_vectors_are_those_of_the_package_itself(embedder: LocalEmbedder) -> None:
     root_handlers = list(logging.root.handlers)
-    from wordllama.inference import WordLlamaInference  # noqa: PLC0415 - it configures logging
+    import wordllama  # noqa: PLC0415 - it configures logging
+    from wordllama.inference import WordLlamaInference  # noqa: PLC0415
 
     logging.root.handlers[:] = root_handlers
-    folder = local_embedder._package_folder()
+    folder = Path(wordllama.__file__).parent
     package = WordLlamaInference(
         load_file(folder / local_embedder._WEIGHTS)["embedding.weight"],
         Tokenizer.from_file(str(folder / local_embedder._TOKENIZER)),
     )
-    ours = await embedder.embed_documents(TEXTS)
+    ours = await embed_documents(embedder, TEXTS)
     assert np.allclose(np.array(ours), package.embed(TEXTS, norm=True), atol=1e-6)
 
 
-async def test_vectors_are_float32_of_length_1(embedder: LocalEmbedder) -> None:
-    for vector in await embedder.embed_documents(TEXTS):
-        assert vector.typecode == "f"
-        assert len(vector) == embedder.dimension == 256
-        assert math.hypot(*vector) == pytest.approx(1.0, abs=1e-6)
-
-
-async def test_a_text_has_the_same_bytes_alone_in_company_and_as_a_question(
-    embedder: LocalEmbedder,
-) -> None:
-    together = await embedder.embed_documents(TEXTS)
-    for text, vector in zip(TEXTS, together, strict=True):
-        assert (await embedder.embed_documents([text]))[0].tobytes() == vector.tobytes()
-        assert (await embedder.embed_query(text)).tobytes() == vector.tobytes()
-
-
-async def test_batches_cover_all_texts_in_order(
+async def test_a_text_has_the_same_bytes_alone_in_batches_and_as_a_question(
     embedder: LocalEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_embedder, "_BATCH", 2)
-
-    batches = [batch async for batch in embedder.embed_batches(TEXTS)]
-    assert len(batches) == (len(TEXTS) + 1) // 2
-    assert [vector for batch in batches for vector in batch] == await embedder.embed_documents(
-        TEXTS
-    )
+    together = await embed_documents(embedder, TEXTS)
+    for text, vector in zip(TEXTS, together, strict=True):
+        assert (vector.typecode, len(vector)) == ("f", embedder.dimension)
+        assert (await embed_documents(embedder, [text]))[0].tobytes() == vector.tobytes()
+        assert (await embedder.embed_query(text)).tobytes() == vector.tobytes()
 
 
 async def test_a_text_without_a_token_has_the_zero_vector(embedder: LocalEmbedder) -> None:
-    (vector,) = await embedder.embed_documents([""])
+    (vector,) = await embed_documents(embedder, [""])
     assert vector.tolist() == [0.0] * 256
 
 
-def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match="pip install wordllama"):
-        LocalEmbedder.load()
-
-
-def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would be another vector space under the same name."""
-    for name in (local_embedder._WEIGHTS, local_embedder._TOKENIZER):
-        (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_bytes(b"{}")
-    monkeypatch.setattr(local_embedder, "_package_folder", lambda: tmp_path)
-    with pytest.raises(ConfigError, match="not the model wordllama-l2-supercat-256"):
+@pytest.mark.parametrize("found", ["no package", "no files", "other weights"])
+def test_a_model_that_is_not_the_known_one_says_what_to_install(
+    found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other weights would be another vector space under the same name."""
+    package = ModuleSpec("wordllama", None, origin=str(tmp_path / "__init__.py"))
+    spec = None if found == "no package" else package
+    if found == "other weights":
+        for name in (local_embedder._WEIGHTS, local_embedder._TOKENIZER):
+            (tmp_path / name).parent.mkdir()
+            (tmp_path / name).write_bytes(b"{}")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: spec)
+    with pytest.raises(ConfigError, match=r"supercat-256 is missing.*: pip install wordllama=="):
         LocalEmbedder.load()
 
 

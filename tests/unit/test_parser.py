@@ -16,7 +16,7 @@ import pytest
 from app.adapters.reading.book import read_book
 from app.domain.document import BlockKind, Book, Site
 from tests.conftest import ROOT
-from tests.markdown_pages import read_text
+from tests.markdown_pages import read_identified, read_text
 from tests.parser_invariants import assert_sound
 
 BOOKS = ROOT / "tests/fixtures/books"
@@ -44,12 +44,12 @@ def described(book: Book) -> Iterator[object]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_book_comes_out_whole_and_as_its_reader_sees_it(name: str) -> None:
     lines = (BOOKS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
-    book = read_book(BOOKS / name)
+    book = read_identified(BOOKS / name)
     assert list(described(book)) == [json.loads(line) for line in lines]
     assert book.coverage() > 0.8  # what the site's own plug-ins and components show is not read
     for page in book.documents:
         assert_sound(page)
-    assert read_book(BOOKS / name) == book
+    assert read_identified(BOOKS / name) == book
     ids = [block.paragraph_id for block in book.blocks()]
     assert len(ids) == len({*ids, ""}) - 1
 

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
-import httpx
 import pytest
 
 import app.domain.errors as errors
-from app.adapters.providers.openai_chat import OpenAIGenerator
-from app.adapters.sqlite.spending import SqliteSpending
-from app.domain.cost import Price, Units
-from app.domain.generated_text.events import GeneratorEvent
-from app.services.budget import Budget
-from app.services.ports import GenerationRequest
-from app.services.provider_calls import ProviderCalls
+from app.domain.cost import Units
 from app.services.resilience import CircuitBreaker
-from tests.openai_double import completion, event
-from tests.provider_fakes import free_calls, model_server
+from tests.generating import answer, openai_at
+from tests.openai_double import OpenAIDouble, event
+from tests.provider_fakes import free_calls
 
 DEAD = errors.ProviderUnavailable("no connection")
-LONG = 20.0
-"""Seconds that no test waits."""
-SHORT = 0.01
 
 
 @dataclass
@@ -97,12 +86,11 @@ def test_a_trial_after_the_pause_decides(breaker: CircuitBreaker, clock: Clock) 
     assert not end_with(breaker)
     clock.time += 0.1
     assert end_with(breaker, asyncio.CancelledError()), "which tells nothing"
-    assert breaker.state == "half_open"
     assert end_with(breaker, DEAD)
-    assert breaker.state == "open"
+    assert not end_with(breaker)
     clock.time += 30
     assert end_with(breaker)
-    assert breaker.state == "closed"
+    assert breaker.closed
 
 
 def test_a_late_failure_does_not_prolong_the_pause(breaker: CircuitBreaker, clock: Clock) -> None:
@@ -115,119 +103,34 @@ def test_a_late_failure_does_not_prolong_the_pause(breaker: CircuitBreaker, cloc
     assert end_with(breaker)
 
 
-async def hang() -> None:
-    await asyncio.Event().wait()
-
-
-async def use(provider: ProviderCalls, work: Awaitable[None], seconds: float = SHORT) -> None:
-    async with provider.call(Units(), seconds):
-        await work
-
-
-async def test_a_provider_that_hangs_is_left_alone_after_a_few_calls(
-    breaker: CircuitBreaker,
+@pytest.mark.parametrize(
+    "stream", [None, [], [event("Because.")]], ids=["silence", "nothing", "broken off"]
+)
+async def test_a_dead_model_is_left_alone_after_a_few_answers(
+    breaker: CircuitBreaker, stream: list[str] | None
 ) -> None:
-    provider, reached = free_calls(breaker), 0
-
-    async def silence() -> None:
-        nonlocal reached
-        reached += 1
-        await hang()
-
-    for _ in range(5):
-        work = silence()
-        with pytest.raises(errors.ProviderUnavailable):
-            await use(provider, work)
-        work.close()
-    assert reached == 3
-
-
-async def test_a_spent_budget_does_not_open_the_circuit(
-    tmp_path: Path, breaker: CircuitBreaker
-) -> None:
-    budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.0, None)
-    provider = ProviderCalls(budget, Price(1.0), breaker)
-
-    for _ in range(5):
-        with pytest.raises(errors.BudgetSpent):
-            async with provider.call(Units(1), LONG):
-                pytest.fail("what the budget does not allow is not called")
-    assert breaker.state == "closed"
+    calls = free_calls(breaker=breaker)
+    with OpenAIDouble(stall=stream is None, stream=stream or ()) as double:
+        async with openai_at(double.url, calls=calls, seconds=0.2) as model:
+            for _ in range(5):
+                with pytest.raises(errors.ProviderUnavailable):
+                    await answer(model)
+    assert len(double.requests) == 3
 
 
 async def test_an_ingest_is_not_stopped_by_the_circuit_and_does_not_open_it(
     breaker: CircuitBreaker,
 ) -> None:
     async def ingest(error: errors.ProviderError | None = None) -> None:
-        async with free_calls(breaker).call(Units()):
+        async with free_calls(breaker=breaker).call(Units()):
             if error:
                 raise error
 
     for _ in range(5):
         with pytest.raises(errors.ProviderUnavailable):
             await ingest(DEAD)
-    assert end_with(breaker, DEAD)
-    for _ in range(2):
+    assert breaker.closed
+    for _ in range(3):
         end_with(breaker, DEAD)
-    assert breaker.state == "open"
+    assert not breaker.closed
     await ingest()
-
-
-@dataclass
-class Script(httpx.AsyncByteStream):
-    """A model server's answer, playing `steps`: text, a broken connection, silence at None."""
-
-    steps: Sequence[str | Exception | None] = ()
-    calls: int = 0
-    closed: int = 0
-
-    async def __aiter__(self) -> AsyncGenerator[bytes, None]:
-        self.calls += 1
-        for step in self.steps:
-            if isinstance(step, Exception):
-                raise step
-            if step is None:
-                await hang()
-            else:
-                yield step.encode()
-
-    async def aclose(self) -> None:
-        self.closed += 1
-
-    def answer(
-        self, breaker: CircuitBreaker, seconds: float = LONG
-    ) -> AsyncGenerator[GeneratorEvent, None]:
-        serve = httpx.MockTransport(lambda _: httpx.Response(200, stream=self))
-        server = model_server(httpx.AsyncClient(transport=serve, base_url="http://model.example"))
-        calls = free_calls(breaker)
-        model = OpenAIGenerator(server, calls, calls, "llama", seconds, chunk_seconds=LONG)
-        return model.generate(GenerationRequest("Why?", (), ()))
-
-
-TEXT = event("Because.")
-END = "".join(completion())
-BREAK = httpx.ReadError("connection reset")
-
-
-async def ask(
-    breaker: CircuitBreaker, script: Script, seconds: float = LONG, most: int = 10
-) -> list[GeneratorEvent]:
-    """Return the events of an answer, of which a reader takes `most`."""
-    taken: list[GeneratorEvent] = []
-    async with aclosing(script.answer(breaker, seconds)) as events:
-        async for one in events:
-            taken.append(one)
-            if len(taken) == most:
-                break
-    return taken
-
-
-@pytest.mark.parametrize("steps", [[None], [BREAK], [TEXT, BREAK]])
-async def test_a_dead_model_is_left_alone_after_a_few_answers(
-    breaker: CircuitBreaker, steps: list[str | Exception | None]
-) -> None:
-    script = Script(steps)
-    for _ in range(5):
-        with pytest.raises(errors.ProviderUnavailable):
-            await ask(breaker, script, SHORT)
-    assert (script.calls, script.closed) == (3, 3)

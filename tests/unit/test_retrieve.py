@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,7 +22,6 @@ from app.domain.retrieval.query import (
     SearchFilter,
     SearchQuery,
     Turn,
-    Vector,
 )
 from app.services.feature_reranker import DEPTH
 from app.services.lexical import MOST_TERMS
@@ -116,20 +114,6 @@ def test_a_refused_key_degrades_and_the_log_says_what_to_do(
     assert search(broken, SearchQuery("queues")).degraded == ("embedding",)
     (record,) = caplog.records
     assert (record.levelname, record.__dict__["reason"]) == ("ERROR", "set CO_API_KEY")
-
-
-@pytest.mark.parametrize("values", [[], [1.0], [0.0], [float("nan")], [float("inf")]])
-def test_a_question_with_a_vector_that_is_none_is_searched_by_words(
-    values: list[float], caplog: pytest.LogCaptureFixture
-) -> None:
-    class Broken(FakeEmbedder):
-        async def embed_query(self, text: str) -> Vector:
-            return array("f", values * (self.dimension if values != [1.0] else 1))
-
-    broken = retrieve(embedder=Broken())
-    result = search(broken, SearchQuery("queues"))
-    assert (ids(result), result.degraded) == (["book-a.md-1"], ("embedding",))
-    assert "model fake returned for a question a vector" in caplog.records[0].__dict__["reason"]
 
 
 def test_an_index_made_by_another_model_is_an_error_that_names_both() -> None:

@@ -22,7 +22,6 @@ def test_another_process_reads_the_same_settings(
         prices={"small": GivenPrice(input_tokens=0.5)},
         open=True,
         budget_day=None,
-        public_url="https://books.example",
     )
     monkeypatch.chdir(tmp_path)
     Path(".env").write_text("RAG_BUDGET_DAY=3\nQDRANT_URL=http://other\nCOHERE_API_KEY=other\n")

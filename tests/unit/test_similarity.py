@@ -7,6 +7,7 @@ from operator import mul
 
 import pytest
 
+from app.services.ports import embed_documents
 from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH
 from tests.fake_world import local_embedder, similarity_encoder
 
@@ -39,7 +40,7 @@ async def test_nothing_is_taken_from_texts_in_the_models_own_language() -> None:
     embedder = await local_embedder()
     asked = await embedder.embed_query("What is it?")
     assert await vectors.question("What is it?", "en") == asked
-    assert await vectors.texts(["That."], "en") == await embedder.embed_documents(["That."])
+    assert await vectors.texts(["That."], "en") == await embed_documents(embedder, ["That."])
 
 
 def test_in_a_language_that_is_not_known_likeness_counts_less() -> None:

@@ -20,7 +20,7 @@ def test_the_log_of_a_deleted_file_is_not_applied_to_a_new_one(tmp_path: Path) -
     path.unlink()
     (tmp_path / "log").rename(log)
 
-    assert file.faults() == []
+    assert file.faults(lambda _: None) == []
     opened = file.open_to_write()
     assert opened.execute("select count(*) from numbers").fetchone() == (0,)
     opened.close()

@@ -9,7 +9,8 @@ import pytest
 from app.adapters.sentences import split_sentences
 from app.domain.answer import CitationFound, TextDelta
 from app.domain.answering.cited_answer import CitedAnswerBuilder
-from app.domain.answering.verification import CitationList, Quote, Verifier, by_paragraph
+from app.domain.answering.units import Unit
+from app.domain.answering.verification import CitationList, Verifier, by_paragraph
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.generated_text.events import GeneratedCitation, GeneratedText
@@ -119,7 +120,7 @@ def test_translated_answer_is_checked_by_its_numbers_and_names_and_not_attribute
     assert checked.attribute("The barn owl hunts at night.") is None
 
 
-def quote_of(checked: Verifier, claim: str, paragraph_id: str) -> Quote:
+def quote_of(checked: Verifier, claim: str, paragraph_id: str) -> Unit:
     quote = checked.verify(claim, paragraph_id)
     assert quote is not None
     return quote
@@ -204,7 +205,7 @@ def test_names_are_capitals_where_no_sentence_begins(text: str, found: set[str])
 def test_sentence_goes_to_the_paragraph_that_says_it(sentence: str, paragraph_id: str) -> None:
     """Not to one on its topic, with other numbers or names, or with its terms in another order."""
     quote = verifier(*PLANTS).attribute(sentence)
-    assert (quote.context.passage.paragraph_id if quote else "") == paragraph_id
+    assert (quote.source.passage.paragraph_id if quote else "") == paragraph_id
 
 
 def built(text: str, *cited: str) -> CitedAnswerBuilder:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from array import array
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from app.adapters.fastembed.late_chunking import LateChunking
+from app.adapters.fastembed.late_chunking import LateChunking, unit_vector
 from app.adapters.fastembed.models import load_embedder
-from app.domain.cost import EmbedderLimits
-from app.domain.errors import ConfigError
+from app.domain.cost import Tariff
 from app.domain.retrieval.query import Vector
 from app.services.threads import in_thread
 
@@ -35,12 +32,7 @@ _PREFIXES = (
 
 
 class FastembedEmbedder:
-    """Implements the `Embedder` port; some ten chunks a second on one core.
-
-    Models whose vectors are means of token vectors can embed texts within their document.
-    """
-
-    billed_tokens = 0
+    """Implements the `Embedder` port; some ten chunks a second on one core."""
 
     def __init__(self, model: TextEmbedding, name: str) -> None:
         self._model = model
@@ -50,27 +42,19 @@ class FastembedEmbedder:
         """Whether questions and texts of all languages are near each other."""
         tokenizer = getattr(model.model, "tokenizer", None)
         cut = tokenizer.truncation if tokenizer else None
-        self.limits = EmbedderLimits(
-            texts_per_call=_TEXTS, tokens_per_text=cut["max_length"] if cut else None
-        )
+        self.tariff = Tariff(_TEXTS, tokens_per_text=cut["max_length"] if cut else None)
         self._question, self._text = next(
             ((question, text) for found, question, text in _PREFIXES if found.search(name)),
             ("", ""),
         )
-        self._late = LateChunking.of(model)
+        late = LateChunking.of(model)
+        self.embed_in_context = late.embed if late else None
+        """Embeds texts as one document; None for a model without token vectors."""
 
     @classmethod
     def load(cls, name: str, folder: Path) -> FastembedEmbedder:
         """Read the model from the folder of models. ConfigError if that fails."""
         return cls(load_embedder(name, folder), name)
-
-    @property
-    def pools_tokens(self) -> bool:
-        """Whether `embed_in_context` works."""
-        return self._late is not None
-
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        return [vector async for vectors in self.embed_batches(texts) for vector in vectors]
 
     async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
         """Yield the vectors of each finished batch."""
@@ -84,23 +68,6 @@ class FastembedEmbedder:
         (vector,) = _vectors(self._model.query_embed, [f"{self._question}{text}"])
         return vector
 
-    @in_thread
-    def embed_in_context(self, texts: Sequence[str]) -> list[Vector]:
-        """Embed the texts as one document: one vector for each text, zeros without a token."""
-        if self._late is None:
-            message = (
-                f"{self.space} has no token vectors, which late chunking needs: choose a model "
-                "with mean pooling, as fastembed:sentence-transformers/all-MiniLM-L6-v2"
-            )
-            raise ConfigError(message)
-        return [_unit(row) for row in self._late.pooled(texts)]
-
 
 def _vectors(embed: Callable[..., Iterable[NDArray[Any]]], texts: Sequence[str]) -> list[Vector]:
-    return [_unit(row) for row in embed(texts, batch_size=1)]
-
-
-def _unit(row: NDArray[Any]) -> Vector:
-    """Scale a vector to length 1; zeros stay zeros."""
-    length = float(np.linalg.norm(row)) or 1.0
-    return array("f", (row / length).astype(np.float32).tobytes())
+    return [unit_vector(row) for row in embed(texts, batch_size=1)]

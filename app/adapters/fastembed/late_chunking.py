@@ -8,14 +8,17 @@ whose edge is farther from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.domain.document import Span
+from app.domain.retrieval.query import Vector
+from app.services.threads import in_thread
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
@@ -28,15 +31,12 @@ _LONGEST = 1_024
 _SHARED = 4
 """A window shares a quarter of its tokens with the next one."""
 
-HiddenStates: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.float32]]
-"""Token ids of one window -> vectors (tokens, dimension)."""
-
 
 @dataclass(frozen=True, slots=True)
 class LateChunking:
     tokenizer: Tokenizer
     """Without truncation and padding."""
-    hidden_states: HiddenStates
+    session: InferenceSession
     window: int
     """Tokens of a window, with the two special ones at its ends."""
     dimension: int
@@ -54,22 +54,30 @@ class LateChunking:
         tokenizer = Tokenizer.from_str(inner.tokenizer.to_str())
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        return cls(tokenizer, _hidden_states(inner.model), window, model.embedding_size)
+        return cls(tokenizer, inner.model, window, model.embedding_size)
 
-    def pooled(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the sum of each text's token vectors, (texts, dimension)."""
+    @in_thread
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Embed the texts as one document: one vector for each text, zeros without a token."""
         encoding = self.tokenizer.encode(_GAP.join(texts), add_special_tokens=False)
-        ids = np.asarray(encoding.ids, dtype=np.int64)
-        starts = np.asarray([start for start, _ in encoding.offsets], dtype=np.int64)
+        starts = [start for start, _ in encoding.offsets]
         ends = np.cumsum([len(text) + len(_GAP) for text in texts])
         # For each token, the text in which it begins.
         owners = np.searchsorted(ends, starts, side="right")
         first, last = self.tokenizer.encode("").ids
         totals = np.zeros((len(texts), self.dimension))
-        for start, end, (low, high) in windows(len(ids), self.window):
-            vectors = self.hidden_states(np.array([first, *ids[start:end], last]))
+        for start, end, (low, high) in windows(len(encoding.ids), self.window):
+            vectors = self._token_vectors([first, *encoding.ids[start:end], last])
             np.add.at(totals, owners[low:high], vectors[low - start + 1 : high - start + 1])
-        return totals
+        return [unit_vector(row) for row in totals]
+
+    def _token_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        row = np.array([ids])
+        inputs = {"input_ids": row, "attention_mask": row * 0 + 1, "token_type_ids": row * 0}
+        names = {one.name for one in self.session.get_inputs()}
+        given = {name: value for name, value in inputs.items() if name in names}
+        vectors: NDArray[np.float32] = self.session.run(None, given)[0][0]
+        return vectors
 
 
 def windows(count: int, size: int) -> Iterator[tuple[int, int, Span]]:
@@ -86,14 +94,7 @@ def windows(count: int, size: int) -> Iterator[tuple[int, int, Span]]:
         start, taken = end - shared, until
 
 
-def _hidden_states(session: InferenceSession) -> HiddenStates:
-    names = {one.name for one in session.get_inputs()}
-
-    def hidden_states(ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        row = ids[np.newaxis]
-        inputs = {"input_ids": row, "attention_mask": row * 0 + 1, "token_type_ids": row * 0}
-        given = {name: value for name, value in inputs.items() if name in names}
-        vectors: NDArray[np.float32] = session.run(None, given)[0][0]
-        return vectors
-
-    return hidden_states
+def unit_vector(row: NDArray[Any]) -> Vector:
+    """Scale a vector to length 1; zeros stay zeros."""
+    length = float(np.linalg.norm(row)) or 1.0
+    return array("f", (row / length).astype(np.float32).tobytes())

@@ -6,8 +6,7 @@ folder of its name: `FOLDER/Xenova/ms-marco-MiniLM-L-6-v2/onnx/model.onnx`. Load
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -50,9 +49,7 @@ def download(name: str, folder: Path, announce: Callable[[str], None]) -> None:
         raise ConfigError(message)
     kind, gigabytes = known[name]
     announce(f"{name}, {1_000 * gigabytes:.0f} MB, in {folder}")
-    if _copied(name, folder) is None:
-        with _errors(f"the model {name} cannot be downloaded to {folder}"):
-            kind(name, str(folder), lazy_load=True)
+    _load(kind, name, folder, lazy_load=True, local_files_only=False)
 
 
 def _kinds() -> tuple[type[TextEmbedding], type[TextCrossEncoder]]:
@@ -67,29 +64,13 @@ def _kinds() -> tuple[type[TextEmbedding], type[TextCrossEncoder]]:
     return TextEmbedding, TextCrossEncoder
 
 
-def _load(
-    kind: Callable[..., _Model], name: str, folder: Path, threads: int | None = None
-) -> _Model:
-    with _errors(f"the model {name} cannot be loaded from {folder} (RAG_MODELS)", f"; {_SETUP}"):
-        return kind(
-            name,
-            str(folder),
-            threads=threads,
-            cuda=False,
-            local_files_only=True,
-            specific_model_path=_copied(name, folder),
-        )
-
-
-def _copied(name: str, folder: Path) -> str | None:
-    return str(folder / name) if (folder / name).is_dir() else None
-
-
-@contextmanager
-def _errors(failed: str, remedy: str = "") -> Iterator[None]:
+def _load(kind: Callable[..., _Model], name: str, folder: Path, **options: object) -> _Model:
+    copied = str(folder / name) if (folder / name).is_dir() else None
+    given = {"local_files_only": True, "specific_model_path": copied, "cuda": False, **options}
     try:
-        yield
+        return kind(name, str(folder), **given)
     except Exception as error:  # the errors of onnxruntime and of HTTP clients share no class
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        message = f"{failed}: {reason}{remedy}"
+        failed = f"the model {name} cannot be loaded from {folder} (RAG_MODELS)"
+        message = f"{failed}: {reason}; {_SETUP}"
         raise ConfigError(message) from error

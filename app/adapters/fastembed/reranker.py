@@ -67,14 +67,16 @@ class FastembedReranker:
 
     def _read(self, question: str, texts: Sequence[str]) -> dict[str, float]:
         end = thread_time() + self._seconds
-        with self._lock:
-            known = {one: self._known.get((question, one)) for one in texts}
-        read = {text: score for text, score in known.items() if score is not None}
-        for text in known:
-            if text not in read and thread_time() < end:
+        read = {}
+        for text in dict.fromkeys(texts):
+            with self._lock:
+                score = self._known.get((question, text))
+            if score is None and thread_time() < end:
                 # One at a time: in a batch all are as long as the longest one.
                 (logit,) = self._model.rerank(question, [text])
-                read[text] = 1 / (1 + exp(-min(max(logit, -50.0), 50.0)))
-        with self._lock:
-            self._known.update({(question, text): score for text, score in read.items()})
+                score = 1 / (1 + exp(-min(max(logit, -50.0), 50.0)))
+                with self._lock:
+                    self._known[question, text] = score
+            if score is not None:
+                read[text] = score
         return read

@@ -1,12 +1,13 @@
-"""A model's streamed answer, in any protocol: one call, one stream, one reader of its events."""
+"""A model that writes text, over any API: one call, one stream, one reader of its events."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, aclosing
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from typing import ClassVar, TypeAlias
 
 import httpx
 
@@ -26,17 +27,18 @@ from app.domain.prompts import (
     MAX_QUESTION_TOKENS,
     NO_ANSWER,
     ChatMessage,
+    rewrite_messages,
     rewritten,
 )
 from app.domain.retrieval.query import Turn
 from app.services.ports import GenerationRequest
 from app.services.provider_calls import ProviderCalls, tokens_about
 
-MAX_REWRITE_CHARACTERS = 2_000
+Body: TypeAlias = Mapping[str, object]
+
+_REWRITE_CHARACTERS = 2_000
 _REWRITE_SECONDS = 5.0
 """Time limit to rewrite a follow-up question; after it a rule does."""
-_PROMPT_TOKENS = 500
-"""Estimated tokens of the instructions in a prompt."""
 # OpenAI's and Cohere's reason for an answer that reached its maximum of tokens.
 _TRUNCATED = frozenset({"length", "max_tokens"})
 
@@ -55,13 +57,24 @@ class StreamReader(ABC):
         self.ended = False
         """Whether nothing after the last event belongs to the answer."""
 
-    def errors(self) -> AbstractContextManager[None]:
-        """Translate what the wait for an event raises."""
-        return self.provider.errors("answer")
-
     @abstractmethod
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         """Raise ProviderError if the event reports that the generation failed."""
+
+    @asynccontextmanager
+    async def wait(self) -> AsyncIterator[None]:
+        """Limit the wait for an event, and translate what it raises."""
+        with self.provider.errors("answer"):
+            try:
+                async with asyncio.timeout(self.seconds):
+                    yield
+            except TimeoutError as error:
+                message = f"{self.provider.name} could not answer: {self.silence()}"
+                raise ProviderUnavailable(message) from error
+
+    def silence(self) -> str:
+        """Return the reason of the error for a response without an event in time."""
+        return f"it sent nothing for {self.seconds:g} s"
 
     def close(self) -> Iterator[GeneratorEvent]:
         """Return the remaining events. ProviderUnavailable if the stream ended too early."""
@@ -75,95 +88,105 @@ class StreamReader(ABC):
         yield GeneratedEnd(self.usage, reason, truncated=reason.lower() in _TRUNCATED)
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """An endpoint that streams answers."""
+class ChatModel(ABC):
+    """Implements the ports `Generator` and `QuestionRewriter`."""
 
-    provider: Provider
-    path: str
+    path: ClassVar[str]
+    """Of the endpoint."""
+    options: ClassVar[Body] = {}
+    """Other fields of every request."""
 
-    def body(
-        self, model: str, messages: Sequence[ChatMessage], max_tokens: int, **options: object
-    ) -> Mapping[str, object]:
-        return {
-            "model": model,
-            "messages": [{"role": one.role, "content": one.content} for one in messages],
-            "stream": True,
-            "temperature": 0.0,  # the most literal reading of the documents
-            "max_tokens": max_tokens,
-            **options,
-        }
+    def __init__(
+        self, provider: Provider, answering: ProviderCalls, rewriting: ProviderCalls
+    ) -> None:
+        self.provider = provider
+        self.model = answering.model
+        self._answering, self._rewriting = answering, rewriting
 
-    async def answer(
-        self,
-        calls: ProviderCalls,
-        estimate: Units,
-        seconds: float,
-        body: Mapping[str, object],
-        reader: StreamReader,
-        *,
-        whole: bool = False,
-    ) -> AsyncGenerator[GeneratorEvent, None]:
-        """Yield the events of an answer, then one end. Closing closes the connection.
+    @abstractmethod
+    async def check(self) -> None:
+        """Check the connection, if that is free. Raises ProviderError, ConfigError."""
 
-        `seconds` limits the wait for the first event, or with `whole` for all of them. Until the
-        stream begins, the call is retried.
-        """
-        async with calls.call(estimate, seconds) as call, AsyncExitStack() as stack:
+    @abstractmethod
+    def prompt(self, request: GenerationRequest) -> tuple[Body, StreamReader]:
+        """Return the body of the request for an answer, and the reader of its response."""
 
-            async def begin() -> httpx.Response:
-                with reader.errors():
-                    async with asyncio.timeout(reader.seconds):
-                        response = self.provider.response("answer", self.path, body)
-                        return await stack.enter_async_context(response)
+    @abstractmethod
+    def reader(self, text: ModelText) -> StreamReader:
+        """Return the reader of a text without citations."""
 
-            response = await call.run(begin)
-            events = await stack.enter_async_context(
-                aclosing(events_of(response, self.provider.name))
-            )
-            while not (reader.ended or reader.text.full):
-                with reader.errors():
-                    async with asyncio.timeout(reader.seconds):
-                        event = await anext(events, None)
-                if event is None:
-                    break
-                for item in reader.feed(event):
-                    if not whole:
-                        call.begin()
-                    yield item
-            *rest, end = reader.close()
-            usage = end.usage if isinstance(end, GeneratedEnd) else Usage()
-            if usage != Usage():
-                call.bill(Units(usage.input_tokens, usage.output_tokens))
-        # Outside the call: the consumer may close this stream after its last event, which the
-        # breaker would treat as a cancelled call.
-        for item in (*rest, end):
-            yield item
+    def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
+        """Yield the events of an answer. Closing closes the connection."""
+        body, reader = self.prompt(request)
+        # Longer than the reader's limit for an event, whose error says more.
+        return self._events(self._answering, body, reader, reader.seconds + 1)
 
-    async def rewritten(
-        self,
-        calls: ProviderCalls,
-        question: str,
-        history: Sequence[Turn],
-        body: Mapping[str, object],
-        reader: StreamReader,
-    ) -> str:
+    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """Return the standalone question that the model writes. ProviderError if it is empty."""
-        texts = [question, *(turn.content for turn in history)]
-        estimate = Units(tokens_about(texts), MAX_QUESTION_TOKENS)
+        body = self.body(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
+        reader = self.reader(ModelText(_REWRITE_CHARACTERS))
         text = ""
-        answer = self.answer(calls, estimate, _REWRITE_SECONDS, body, reader, whole=True)
-        async with aclosing(answer):
-            async for event in answer:
+        events = self._events(self._rewriting, body, reader, _REWRITE_SECONDS, whole=True)
+        async with aclosing(events):
+            async for event in events:
                 if isinstance(event, GeneratedText):
                     text += event.text
                 elif isinstance(event, TextDiscarded):
                     text = ""
         return rewritten(text)
 
+    def body(
+        self, messages: Sequence[ChatMessage], max_tokens: int = MAX_ANSWER_TOKENS
+    ) -> dict[str, object]:
+        return {
+            "model": self.model,
+            "messages": [{"role": one.role, "content": one.content} for one in messages],
+            "stream": True,
+            "temperature": 0.0,  # the most literal reading of the documents
+            "max_tokens": max_tokens,
+            **self.options,
+        }
 
-def answer_estimate(request: GenerationRequest) -> Units:
-    """Estimate what an answer will cost."""
-    texts = [request.question, *(turn.content for turn in request.history)]
-    context = sum(one.tokens for one in request.context)
-    return Units(_PROMPT_TOKENS + context + tokens_about(texts), MAX_ANSWER_TOKENS)
+    async def _events(
+        self,
+        calls: ProviderCalls,
+        body: Body,
+        reader: StreamReader,
+        seconds: float,
+        *,
+        whole: bool = False,
+    ) -> AsyncGenerator[GeneratorEvent, None]:
+        """Yield the events of one response, then one end.
+
+        `seconds` limits the wait for the first event, or with `whole` for all of them. Until the
+        stream begins, the call is retried.
+        """
+        most = MAX_QUESTION_TOKENS if whole else MAX_ANSWER_TOKENS
+        estimate = Units(tokens_about([json.dumps(body, ensure_ascii=False)]), most)
+        async with calls.call(estimate, seconds) as call, AsyncExitStack() as stack:
+
+            async def begin() -> httpx.Response:
+                async with reader.wait():
+                    response = self.provider.client.stream("POST", self.path, json=body)
+                    return await stack.enter_async_context(response)
+
+            response = await call.run(begin)
+            events = await stack.enter_async_context(
+                aclosing(events_of(response, self.provider.name))
+            )
+            while not (reader.ended or reader.text.full):
+                async with reader.wait():
+                    event = await anext(events, None)
+                if event is None:
+                    break
+                for item in reader.feed(event):
+                    if not whole:
+                        call.begin()
+                    yield item
+            rest = [*reader.close()]
+            if reader.usage != Usage():
+                call.bill(Units(reader.usage.input_tokens, reader.usage.output_tokens))
+        # Outside the call: the consumer may close this stream after its last event, which the
+        # breaker would treat as a cancelled call.
+        for item in rest:
+            yield item

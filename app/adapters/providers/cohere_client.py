@@ -1,16 +1,15 @@
-"""Cohere's SDK on the client that all providers have, and its errors as ours."""
+"""Cohere's SDK on the client that all providers have."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from app.adapters.providers.http import Provider, connect
-from app.domain.errors import ProviderUnavailable
+from app.adapters.providers.http import Provider, connect, tokens_of
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2
@@ -29,21 +28,6 @@ class CohereClient:
     provider: Provider
     """For chat: of a stream, the SDK leaves out events that it cannot read, and logs their text."""
 
-    @contextmanager
-    def errors(self, action: str) -> Iterator[None]:
-        """Translate errors of the SDK and the transport."""
-        from cohere.core import ApiError, ParsingError  # noqa: PLC0415 - the client has loaded it
-
-        with self.provider.errors(action):
-            try:
-                yield
-            except ApiError as error:
-                of = error.status_code or 0, error.headers or {}, error.body
-                raise self.provider.refusal(action, *of) from error
-            except ParsingError as error:
-                message = f"Cohere could not {action}: its answer is invalid"
-                raise ProviderUnavailable(message) from error
-
 
 @asynccontextmanager
 async def open_client(api_key: str, base_url: str) -> AsyncIterator[CohereClient]:
@@ -56,7 +40,16 @@ async def open_client(api_key: str, base_url: str) -> AsyncIterator[CohereClient
         # The import blocks for up to 0.7 s.
         await asyncio.to_thread(importlib.import_module, "cohere")
         from cohere import AsyncClientV2  # noqa: PLC0415
+        from cohere.core import ApiError, ParsingError  # noqa: PLC0415
 
         address, http = base_url.rstrip("/"), provider.client
         sdk = AsyncClientV2(api_key.strip(), base_url=address, httpx_client=http)
-        yield CohereClient(sdk, provider)
+        # The client has refused all statuses of an error: the SDK refuses only the JSON of a body.
+        invalid = (*provider.invalid, ApiError, ParsingError)
+        yield CohereClient(sdk, replace(provider, invalid=invalid))
+
+
+def billed_by(response: object, unit: str) -> int | None:
+    """Return the billed number of these units; None if the response does not say it."""
+    units = getattr(getattr(response, "meta", None), "billed_units", None)
+    return tokens_of(getattr(units, unit, None))

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
-from app.adapters.providers.cohere_client import NO_RETRIES, CohereClient
-from app.adapters.providers.http import tokens_of
+from app.adapters.providers.cohere_client import NO_RETRIES, CohereClient, billed_by
 from app.domain.cost import Units
 from app.domain.errors import ProviderError
 from app.domain.prompts import visible
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 _TEXTS_PER_SEARCH = 100
 """Maximum documents billed as one search (https://cohere.com/pricing)."""
+_SECONDS = 3.0
+"""Time limit, retries included; after it the order of the search is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +30,19 @@ class CohereReranker:
     client: CohereClient
     calls: ProviderCalls
     count_tokens: Callable[[str], int]
-    model: str
-    seconds: float = 3.0
-    """Time limit, retries included; after it the order of the search is kept."""
     reads_paragraphs = False
 
     @property
     def calibrated(self) -> bool:
-        """True from version 5 on, by Cohere's documentation."""
-        return self._version >= 5
+        """Whether the model has version 5 or later, by Cohere's documentation.
+
+        Then tokens are billed, and searches before.
+        """
+        version = re.search(r"-v(\d+)", self.calls.model)
+        return version is not None and int(version[1]) >= 5
 
     def reads(self, asked_in: str, language: str) -> bool:  # noqa: ARG002 - reads any language
         return True
-
-    @property
-    def _version(self) -> int:
-        found = re.search(r"-v(\d+)", self.model)
-        return int(found[1]) if found else 0
 
     async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
         """Return (position in `texts`, relevance 0 to 1) of each, by descending relevance.
@@ -54,43 +51,40 @@ class CohereReranker:
         """
         if not texts:
             return []
+        estimate = self._estimate(question, texts)
+        async with self.calls.call(estimate, _SECONDS) as call:
 
-        async def send() -> list[tuple[int, float]]:
-            with self.client.errors("rerank"):
-                response = await self.client.sdk.rerank(
-                    model=self.model,
-                    query=visible(question),
-                    documents=list(texts),
-                    request_options=NO_RETRIES,
-                )
-                call.bill(_billed(response, estimate))
-                return _ranking(response, len(texts))
+            async def send() -> list[tuple[int, float]]:
+                with self.client.provider.errors("rerank"):
+                    response = await self.client.sdk.rerank(
+                        model=self.calls.model,
+                        query=visible(question),
+                        documents=list(texts),
+                        request_options=NO_RETRIES,
+                    )
+                    call.bill(self._billed(response) or estimate)
+                    return _ranking(response, len(texts))
 
-        estimate = self._units(question, texts)
-        async with self.calls.call(estimate, self.seconds) as call:
             return await call.run(send)
 
-    def _units(self, question: str, texts: Sequence[str]) -> Units:
-        """Estimate what is billed: tokens from version 5 on, searches before."""
-        if self._version < 5:
+    def _estimate(self, question: str, texts: Sequence[str]) -> Units:
+        if not self.calibrated:
             return Units(searches=ceil(len(texts) / _TEXTS_PER_SEARCH))
         pairs = len(texts) * self.count_tokens(question)
         return Units(input_tokens=pairs + sum(map(self.count_tokens, texts)))
 
-
-def _billed(response: V2RerankResponse, estimate: Units) -> Units:
-    """Return the billed units; the estimate if the response does not name this kind of unit."""
-    units = getattr(getattr(response, "meta", None), "billed_units", None)
-    if estimate.searches:
-        searches = tokens_of(getattr(units, "search_units", None))
-        return Units(searches=searches) if searches else estimate
-    tokens = tokens_of(getattr(units, "input_tokens", None))
-    return Units(input_tokens=tokens) if tokens else estimate
+    def _billed(self, response: V2RerankResponse) -> Units | None:
+        """Return the billed units; None if the response does not name them."""
+        if self.calibrated:
+            tokens = billed_by(response, "input_tokens")
+            return Units(input_tokens=tokens) if tokens else None
+        searches = billed_by(response, "search_units")
+        return Units(searches=searches) if searches else None
 
 
 def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:
     scores: dict[int, float] = {}
-    for result in getattr(response, "results", None) or ():
+    for result in response.results:
         index, score = result.index, result.relevance_score
         # The SDK does not check types: a missing score is None.
         sound = isinstance(score, float | int) and 0.0 <= score <= 1.0

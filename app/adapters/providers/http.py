@@ -26,14 +26,13 @@ from app.domain.characters import well_formed
 from app.domain.errors import (
     ConfigError,
     ProviderAuthError,
-    ProviderError,
     ProviderRateLimited,
     ProviderRejected,
     ProviderUnavailable,
 )
 
 MAX_BYTES = 32 * 2**20
-"""Limit on the body of a response: 96 vectors of 2,048 numbers have about 4 MB."""
+"""Limit on the bytes of a stream."""
 MAX_ERROR_BYTES = 4_096
 """Read of the body of an error."""
 MAX_LINE_BYTES = 2**20
@@ -67,24 +66,12 @@ class Provider:
     name: str
     key_setting: str
     url_setting: str
-
-    @asynccontextmanager
-    async def response(
-        self, action: str, path: str, body: Mapping[str, object] | None = None
-    ) -> AsyncIterator[httpx.Response]:
-        """POST the body, or GET without one; the response is not read yet.
-
-        ProviderError for a status of 300 or more.
-        """
-        method = "GET" if body is None else "POST"
-        async with self.client.stream(method, path, json=body) as response:
-            if response.status_code >= 300:
-                raise await self._refused(action, response)
-            yield response
+    invalid: tuple[type[Exception], ...] = _UNEXPECTED
+    """What reading an invalid response raises."""
 
     @contextmanager
     def errors(self, action: str) -> Iterator[None]:
-        """Translate what reading a response raises. `action` completes "could not ..."."""
+        """Translate what a request raises. `action` completes "could not ..."."""
         try:
             yield
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
@@ -94,7 +81,7 @@ class Provider:
             # The error's text is left out: it may contain the request's headers with the API key.
             message = f"{self.name} could not {action}: {self._transport_failure(error)}"
             raise ProviderUnavailable(message) from error
-        except _UNEXPECTED as error:
+        except self.invalid as error:
             message = f"{self.name} could not {action}: its answer is invalid"
             raise ProviderUnavailable(message) from error
 
@@ -105,47 +92,35 @@ class Provider:
             return f"no connection (check the network and {self.url_setting})"
         return f"the connection broke ({type(error).__name__}; {self.url_setting})"
 
-    async def _refused(self, action: str, response: httpx.Response) -> ProviderError:
-        """Return the error for a response without an answer, reading the beginning of its body."""
-        text = (await beginning(response.aiter_raw())).decode("utf-8", errors="replace")
-        try:
-            body = json.loads(text)
-        except (ValueError, RecursionError):
-            body = text
-        return self.refusal(action, response.status_code, response.headers, body)
-
-    def refusal(
-        self, action: str, status: int, headers: Mapping[str, str], body: object
-    ) -> ProviderError:
-        """Return the error for a response with this status.
-
-        The field `message` or `detail` of the body's JSON, else its text, is what the provider
-        said.
-        """
-        said, wait = _message_of(body), retry_after(headers)
+    async def refuse(self, response: httpx.Response) -> None:
+        """Raise ProviderError for a status of 300 or more, reading the beginning of the body."""
+        status = response.status_code
+        if status < 300:
+            return
+        said = _message_of(await beginning(response.aiter_raw()))
+        wait = retry_after(response.headers)
         if status in {401, 403}:
             message = f"{self.name} refused the key: set {self.key_setting} to a valid one"
-            return ProviderAuthError(message, status=status)
+            raise ProviderAuthError(message, status=status)
         if status == 402:
-            message = f"{self.name} refused to {action}: the account's spending limit"
-            return ProviderAuthError(message, status=status, said=said)
+            message = f"{self.name} refused the call: the account's spending limit"
+            raise ProviderAuthError(message, status=status, said=said)
         if status == 429:
             message = f"{self.name} allows no more calls now"
             wait = _MONTHLY_WAIT if _PER_MONTH.search(said) else wait
-            return ProviderRateLimited(message, wait, status=status, said=said)
-        if status in _TRANSIENT or status >= 500 or status < 300:
-            # A status below 300 may come with a body that is not JSON: a proxy's page.
-            message = f"{self.name} could not {action} (HTTP {status})"
-            return ProviderUnavailable(message, wait, status=status)
-        message = f"{self.name} refused to {action} (HTTP {status})"
-        return ProviderRejected(message, status=status, said=said)
+            raise ProviderRateLimited(message, wait, status=status, said=said)
+        if status in _TRANSIENT or status >= 500:
+            message = f"{self.name} failed (HTTP {status})"
+            raise ProviderUnavailable(message, wait, status=status)
+        message = f"{self.name} refused the call (HTTP {status})"
+        raise ProviderRejected(message, status=status, said=said)
 
 
 @asynccontextmanager
 async def connect(
     name: str, key_setting: str, url_setting: str, base_url: str, key: str | None
 ) -> AsyncIterator[Provider]:
-    """Open a client; its connections close with the context.
+    """Open a client that raises ProviderError for a refusal; its connections close at the end.
 
     ConfigError if the key is not printable ASCII.
     """
@@ -162,11 +137,21 @@ async def connect(
     async with HttpxAiohttpClient(
         base_url=base_url, headers=headers, timeout=timeout, limits=_CONNECTIONS
     ) as client:
-        yield Provider(client, name, key_setting, url_setting)
+        provider = Provider(client, name, key_setting, url_setting)
+        client.event_hooks = {"response": [provider.refuse]}
+        yield provider
 
 
-def _message_of(body: object) -> str:
-    """The provider's message on one line; "" if it has control characters."""
+def _message_of(sent: bytes) -> str:
+    """The provider's message on one line; "" if it has control characters.
+
+    It is the field `message` or `detail` of the JSON, else the text.
+    """
+    text = sent.decode("utf-8", errors="replace")
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        body = text
     said = text_of(body, "message") or text_of(body, "detail") or text_of(body)
     words = " ".join(well_formed(said or "no reason given").split())
     short = words[:_MESSAGE_CHARACTERS] + ("..." if len(words) > _MESSAGE_CHARACTERS else "")
@@ -198,7 +183,8 @@ async def events_of(response: httpx.Response, provider: str) -> AsyncGenerator[E
         *lines, rest = (rest + chunk).split(b"\n")
         size, count = size + len(chunk), count + len(lines)
         if size > MAX_BYTES or count > MAX_LINES or len(rest) > MAX_LINE_BYTES:
-            raise too_long(provider)
+            message = f"{provider} could not answer: its response is too long"
+            raise ProviderUnavailable(message)
         for line in lines:
             data = line.removeprefix(b"data:").strip()
             if data == b"[DONE]":
@@ -229,11 +215,6 @@ def _json_object(data: bytes, provider: str) -> Event:
         message = f"{provider} could not answer: it sent an event that is unreadable"
         raise ProviderUnavailable(message)
     return event
-
-
-def too_long(provider: str) -> ProviderUnavailable:
-    """The error for a response that exceeds a limit."""
-    return ProviderUnavailable(f"{provider} could not answer: its response is too long")
 
 
 def field_of(value: object, *path: str | int) -> object:

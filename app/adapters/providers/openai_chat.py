@@ -10,16 +10,10 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 
-from app.adapters.providers.chat import (
-    MAX_REWRITE_CHARACTERS,
-    Chat,
-    StreamReader,
-    answer_estimate,
-)
+from app.adapters.providers.chat import Body, ChatModel, StreamReader
 from app.adapters.providers.http import (
     MAX_LINE_BYTES,
     Event,
@@ -31,37 +25,25 @@ from app.adapters.providers.http import (
     tokens_of,
     usage_of,
 )
+from app.adapters.providers.prompt_speed import PromptSpeed
 from app.domain.characters import well_formed
-from app.domain.errors import ProviderError, ProviderUnavailable
+from app.domain.errors import ProviderError
 from app.domain.generated_text.events import GeneratorEvent
 from app.domain.generated_text.model_text import ModelText
 from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
-    MAX_ANSWER_TOKENS,
-    MAX_QUESTION_TOKENS,
     ChatMessage,
     answer_messages,
-    rewrite_messages,
     short_messages,
     sources_message,
 )
-from app.domain.retrieval.query import ContextPassage, Turn
+from app.domain.retrieval.query import ContextPassage
 from app.services.ports import GenerationRequest
-from app.services.prompt_speed import PromptSpeed
-from app.services.provider_calls import ProviderCalls
+from app.services.provider_calls import ProviderCalls, tokens_about
 
 logger = logging.getLogger(__name__)
 
-_LIST = "list its models"
 _CHECK_SECONDS = 2.0
-_FIRST_SECONDS = 120.0
-"""Time limit for the first token: a model may have to be loaded, and a slow server to read."""
-_CHUNK_SECONDS = 60.0
-"""Time limit for each later part of an answer: an answer may take longer."""
-_MIN_CONTEXT_TOKENS = 400
-"""Minimum token budget of the context, however slow the server is: two paragraphs."""
-CHARACTERS_PER_TOKEN = 4
-"""Estimate for the prompt without the context; the tokens of the context are counted exactly."""
 _OWN_NAME = "textbook-rag"
 """Owner of the models that this program lists: its books."""
 
@@ -77,39 +59,35 @@ async def listed_models(server: Provider) -> list[str]:
 
     ProviderError if the server does not send the list, ConfigError if its address is invalid.
     """
-    with server.errors(_LIST):
+    with server.errors("list its models"):
         async with asyncio.timeout(_CHECK_SECONDS):
-            async with server.response(_LIST, "models") as response:
+            async with server.client.stream("GET", "models") as response:
                 sent = json.loads(await beginning(response.aiter_raw(), MAX_LINE_BYTES))
         return [one["id"] for one in sent["data"] if one.get("owned_by") != _OWN_NAME]
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAIGenerator:
-    """Implements the ports `Generator` and `QuestionRewriter`."""
+class OpenAIGenerator(ChatModel):
+    path = "chat/completions"
+    options = {"stream_options": {"include_usage": True}}  # noqa: RUF012 - a ClassVar of the base
+    first_seconds = 120.0
+    """Time limit for the first token: a model may have to be loaded, and a slow server to read."""
+    chunk_seconds = 60.0
+    """Time limit for each later part of an answer: an answer may take longer."""
 
-    provider: Provider
-    answering: ProviderCalls
-    rewriting: ProviderCalls
-    model: str
-    first_seconds: float = _FIRST_SECONDS
-    chunk_seconds: float = _CHUNK_SECONDS
-    short_prompt: bool = False
-    """Use the prompt for small models."""
-    speed: PromptSpeed = field(default_factory=PromptSpeed)
-    """Measured speed of the server; a slow server gets less context."""
-    clock: Callable[[], float] = time.monotonic
-    """In seconds."""
-
-    def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        context, messages, tokens = self._prompt(request)
-        numbered = tuple(one.passage.paragraph_id for one in context)
-        text = ModelText(numbered=numbered)
-        # Longer than the limit for the first token, whose error says what helps.
-        seconds = self.first_seconds + 1
-        body = self._body(messages, MAX_ANSWER_TOKENS)
-        reader = _Reader(self, text, tokens)
-        return self._chat.answer(self.answering, answer_estimate(request), seconds, body, reader)
+    def __init__(
+        self,
+        server: Provider,
+        answering: ProviderCalls,
+        rewriting: ProviderCalls,
+        *,
+        short_prompt: bool = False,
+    ) -> None:
+        """`short_prompt`: use the prompt for small models."""
+        super().__init__(server, answering, rewriting)
+        self.speed = PromptSpeed()
+        """A slow server gets less context."""
+        self.clock = time.monotonic
+        self._short_prompt = short_prompt
 
     async def check(self) -> None:
         """Request the list of models; log a warning if `model` is not in it.
@@ -123,36 +101,22 @@ class OpenAIGenerator:
             fields = {"model": self.model, "models": names, "setting": "RAG_OPENAI_MODEL"}
             logger.warning("openai.model_not_listed", extra=fields)
 
-    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        body = self._body(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
-        reader = _Reader(self, ModelText(MAX_REWRITE_CHARACTERS))
-        return await self._chat.rewritten(self.rewriting, question, history, body, reader)
+    def prompt(self, request: GenerationRequest) -> tuple[Body, StreamReader]:
+        rest = tokens_about(one.content for one in self._messages(request, ()))
+        context = self.speed.shortened(request.context, rest)
+        numbered = tuple(one.passage.paragraph_id for one in context)
+        tokens = rest + sum(one.tokens for one in context)
+        reader = _Reader(self, ModelText(numbered=numbered), tokens)
+        return self.body(self._messages(request, context)), reader
 
-    @property
-    def _chat(self) -> Chat:
-        return Chat(self.provider, "chat/completions")
-
-    def _body(self, messages: Sequence[ChatMessage], max_tokens: int) -> dict[str, object]:
-        options = {"include_usage": True}
-        return {**self._chat.body(self.model, messages, max_tokens, stream_options=options)}
-
-    def _prompt(
-        self, request: GenerationRequest
-    ) -> tuple[Sequence[ContextPassage], Sequence[ChatMessage], int]:
-        """Return the context that the server can process in time, the messages, the token count."""
-        rest = sum(len(one.content) for one in self._messages(request, ())) // CHARACTERS_PER_TOKEN
-        whole = sum(one.tokens for one in request.context)
-        budget = max(self.speed.prompt_tokens - rest, _MIN_CONTEXT_TOKENS)
-        context = best_within(request.context, budget)
-        kept = sum(one.tokens for one in context)
-        self.speed.shortened(kept, whole)
-        return context, self._messages(request, context), rest + kept
+    def reader(self, text: ModelText) -> StreamReader:
+        return _Reader(self, text)
 
     def _messages(
         self, request: GenerationRequest, context: Sequence[ContextPassage]
     ) -> Sequence[ChatMessage]:
         sources = [(" > ".join(one.passage.heading_path), one.passage.text) for one in context]
-        if self.short_prompt:
+        if self._short_prompt:
             return short_messages(request.question, request.history, sources)
         system, *conversation = answer_messages(
             ANSWER_FROM_NUMBERED_SOURCES, request.question, request.history
@@ -173,23 +137,15 @@ class _Reader(StreamReader):
         self._uncached = 1.0
         """Share of the prompt that was not in the server's prompt cache, 0 to 1."""
 
-    @contextmanager
-    def errors(self) -> Iterator[None]:
-        with super().errors():
-            try:
-                yield
-            except TimeoutError as error:
-                if self._waited is None:
-                    self._model.speed.measured(self._prompt_tokens, self.seconds)
-                message = (
-                    f"the model server could not answer: it sent nothing for {self.seconds:g} s. "
-                    "A slow server needs a shorter prompt (RAG_CONTEXT_TOKENS)"
-                )
-                raise ProviderUnavailable(message) from error
+    def silence(self) -> str:
+        if self._waited is None:
+            self._model.speed.measured(self._prompt_tokens, self.seconds)
+        hint = "A slow server needs a shorter prompt (RAG_CONTEXT_TOKENS)"
+        return f"{super().silence()}. {hint}"
 
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         if error := event.get("error"):
-            said = text_of(error, "message") or (error if isinstance(error, str) else "")
+            said = text_of(error, "message") or text_of(error)
             logger.warning("openai.generation_failed", extra={"error": well_formed(said[:300])})
             message = "the model server could not answer: the generation failed"
             raise ProviderError(message)
@@ -210,25 +166,14 @@ class _Reader(StreamReader):
         return text
 
     def _count(self, usage: object) -> None:
-        prompt = field_of(usage, "prompt_tokens")
-        self.usage = usage_of(prompt, field_of(usage, "completion_tokens"))
-        read = tokens_of(prompt)
+        prompt, written = field_of(usage, "prompt_tokens"), field_of(usage, "completion_tokens")
+        self.usage = usage_of(prompt, written)
         cached = tokens_of(field_of(usage, "prompt_tokens_details", "cached_tokens")) or 0
-        self._uncached = 1 - min(cached / read, 1) if read else 1.0
+        if read := self.usage.input_tokens:
+            self._uncached = 1 - min(cached / read, 1)
 
     def close(self) -> Iterator[GeneratorEvent]:
         if self._waited is not None:
             read = round(self._prompt_tokens * self._uncached)
             self._model.speed.measured(read, self._waited)
         yield from super().close()
-
-
-def best_within(context: Sequence[ContextPassage], token_budget: int) -> Sequence[ContextPassage]:
-    """Return the paragraphs with the highest scores that fit, in their order; at least one."""
-    kept: set[int] = set()
-    left = token_budget
-    for at in sorted(range(len(context)), key=lambda one: -context[one].score):
-        if context[at].tokens <= left or not kept:
-            kept.add(at)
-            left -= context[at].tokens
-    return [one for at, one in enumerate(context) if at in kept]

@@ -4,7 +4,7 @@ points/<book>.jsonl   in reading order: the chunk; numbers, little-endian, in ba
 ledger/<book>.jsonl   as `links BOOK --ledger` prints it
 pages/<book>.zip      the pages that `serve` shows, of a book without a site
 state/<name>          files of RAG_HOME
-backup.json           written last: the manifests of the complete books, the names in state/
+books.json            written last: the manifests of the complete books
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import zipfile
 import zlib
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkstemp
+from tempfile import mkstemp
 from typing import IO
 
 from app.adapters.qdrant.payload import (
@@ -35,16 +35,16 @@ from app.domain.indexed_book import BookManifest, IndexPoint, Snapshot
 from app.domain.ledger import Ledger, from_lines, to_lines
 from app.domain.retrieval.query import SparseVector
 from app.services.phases import Advance
-from app.services.ports import LedgerStore
 
 _PAGE = 256
 """Points that are read at a time."""
 
-_CONTENTS = "backup.json"
+_POINTS, _LEDGER, _PAGES = "points/{}.jsonl", "ledger/{}.jsonl", "pages/{}.zip"
+_STATE, _BOOKS = "state/", "books.json"
 
 
 @contextmanager
-def writing_backup(path: Path) -> Iterator[BackupWriter]:
+def writing_backup(path: Path) -> Iterator[NewBackup]:
     """Yield a backup that appears at `path`, for its owner only, when the block ends.
 
     Until then it has a name of its own, and is removed if the block fails. InputError if `path`
@@ -59,13 +59,9 @@ def writing_backup(path: Path) -> Iterator[BackupWriter]:
     try:
         with os.fdopen(descriptor, "r+b") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                backup = BackupWriter(archive, path.parent)
+                backup = NewBackup(archive, path.parent)
                 yield backup
-                contents = {
-                    "books": list(map(manifest_to_json, backup.books)),
-                    "state": sorted(backup.state),
-                }
-                archive.writestr(_CONTENTS, json.dumps(contents))
+                archive.writestr(_BOOKS, json.dumps(list(map(manifest_to_json, backup.books))))
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
@@ -77,22 +73,17 @@ def writing_backup(path: Path) -> Iterator[BackupWriter]:
 
 
 @dataclass(frozen=True, slots=True)
-class BackupWriter:
+class NewBackup:
     archive: zipfile.ZipFile
     folder: Path
-    """For a temporary copy of each state file."""
+    """Where the backup will be; also for temporary copies."""
     books: list[BookManifest] = field(default_factory=list)
     state: list[str] = field(default_factory=list)
 
-    async def add_book(
-        self, snapshot: Snapshot, ledgers: LedgerStore, pages: Path, advance: Advance
-    ) -> None:
-        """Add a book and its file of pages, if there is one.
-
-        IndexUnreadable, and the book is left out, if points are missing.
-        """
+    async def add_points(self, snapshot: Snapshot, advance: Advance) -> None:
+        """IndexUnreadable if points are missing: then the book must not be added."""
         manifest, count = snapshot.manifest, 0
-        with self.archive.open(_points_of(manifest.book), "w", force_zip64=True) as member:
+        with self.archive.open(_POINTS.format(manifest.book), "w", force_zip64=True) as member:
             async for page in snapshot.pages:
                 member.writelines(map(_line, page))
                 count += len(page)
@@ -100,20 +91,18 @@ class BackupWriter:
         if count != manifest.chunks:
             message = f"book {manifest.book!r}: chunks are missing, or it was replaced meanwhile"
             raise IndexUnreadable(message)
-        # An ingest saves the ledger before it publishes, so this one has all ids.
-        lines = to_lines(await ledgers.load(manifest.book))
-        self.archive.writestr(_ledger_of(manifest.book), "".join(f"{line}\n" for line in lines))
+
+    def add_book(self, manifest: BookManifest, ledger: Ledger, pages: Path) -> None:
+        """Complete a book whose points are added, with its file of pages if there is one."""
+        lines = "".join(f"{line}\n" for line in to_lines(ledger))
+        self.archive.writestr(_LEDGER.format(manifest.book), lines)
         with suppress(FileNotFoundError):
-            self.archive.write(pages, _pages_of(manifest.book), zipfile.ZIP_STORED)
+            self.archive.write(pages, _PAGES.format(manifest.book), zipfile.ZIP_STORED)
         self.books.append(manifest)
 
-    def add_state(self, name: str, copy: Callable[[Path], None]) -> None:
-        """Add a state file, which `copy` writes to a path."""
-        with TemporaryDirectory(prefix=".textbook-rag-", dir=self.folder) as folder:
-            target = Path(folder) / name
-            copy(target)
-            self.archive.write(target, _state_of(name))
-        self.state.append(name)
+    def add_state(self, file: Path) -> None:
+        self.archive.write(file, _STATE + file.name)
+        self.state.append(file.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,26 +112,31 @@ class Backup:
     path: Path
     archive: zipfile.ZipFile
     books: Mapping[BookId, BookManifest]
-    state: Sequence[str]
 
-    def pages(self, book: BookId) -> Iterator[list[IndexPoint]]:
+    @property
+    def state(self) -> Sequence[str]:
+        """The names of the files of RAG_HOME."""
+        names = self.archive.namelist()
+        return [name.removeprefix(_STATE) for name in names if name.startswith(_STATE)]
+
+    def points(self, book: BookId) -> Iterator[list[IndexPoint]]:
         """Yield the book's points in reading order."""
-        with _bad_backup(self.path), self.archive.open(_points_of(book)) as member:
+        with _bad_backup(self.path), self.archive.open(_POINTS.format(book)) as member:
             while lines := list(islice(member, _PAGE)):
                 yield list(map(_point, lines))
 
     def ledger(self, book: BookId) -> Ledger:
-        name = _ledger_of(book)
+        name = _LEDGER.format(book)
         with _bad_backup(self.path):
             lines = self.archive.read(name).decode().split("\n")
         return from_lines(lines, f"{self.path} {name}")
 
     def open_pages(self, book: BookId) -> IO[bytes] | None:
-        name = _pages_of(book)
+        name = _PAGES.format(book)
         return self.archive.open(name) if name in self.archive.namelist() else None
 
-    def open_state(self, name: str) -> IO[bytes]:
-        return self.archive.open(_state_of(name))
+    def extract_state(self, name: str, folder: Path) -> Path:
+        return Path(self.archive.extract(_STATE + name, folder))
 
 
 @contextmanager
@@ -155,20 +149,11 @@ def reading_backup(path: Path) -> Iterator[Backup]:
         archive = zipfile.ZipFile(path)
     with archive:
         with _bad_backup(path):
-            backup = _checked(path, archive)
-        yield backup
-
-
-def _checked(path: Path, archive: zipfile.ZipFile) -> Backup:
-    if damaged := archive.testzip():
-        raise zipfile.BadZipFile(damaged)
-    contents = json.loads(archive.read(_CONTENTS))
-    manifests = [manifest_from_json(one, str(path)) for one in contents["books"]]
-    backup = Backup(path, archive, {one.book: one for one in manifests}, contents["state"])
-    members = [name(book) for book in backup.books for name in (_points_of, _ledger_of)]
-    if missing := {*members, *map(_state_of, backup.state)}.difference(archive.namelist()):
-        raise zipfile.BadZipFile(", ".join(sorted(missing)))
-    return backup
+            if damaged := archive.testzip():
+                raise zipfile.BadZipFile(damaged)
+            stored = json.loads(archive.read(_BOOKS))
+            manifests = [manifest_from_json(one, str(path)) for one in stored]
+        yield Backup(path, archive, {one.book: one for one in manifests})
 
 
 @contextmanager
@@ -189,22 +174,6 @@ def _bad_backup(path: Path) -> Iterator[None]:
             "use another copy"
         )
         raise InputError(message) from error
-
-
-def _points_of(book: BookId) -> str:
-    return f"points/{book}.jsonl"
-
-
-def _ledger_of(book: BookId) -> str:
-    return f"ledger/{book}.jsonl"
-
-
-def _pages_of(book: BookId) -> str:
-    return f"pages/{book}.zip"
-
-
-def _state_of(name: str) -> str:
-    return f"state/{name}"
 
 
 def _line(point: IndexPoint) -> bytes:

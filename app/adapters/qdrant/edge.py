@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -13,13 +12,8 @@ from typing import TypeVar
 from app.adapters.qdrant.edge_books import RECHECK_SECONDS, OpenBooks
 from app.adapters.qdrant.edge_folder import BookFolder
 from app.adapters.qdrant.edge_generation import Frequencies, Generation
-from app.adapters.qdrant.edge_shard import (
-    best_scores,
-    search_shard,
-    storage_errors,
-)
+from app.adapters.qdrant.edge_shard import storage_errors
 from app.adapters.qdrant.edge_writer import EdgeWriter
-from app.adapters.qdrant.payload import check_dimension
 from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, InputError, StorageError
@@ -66,26 +60,13 @@ class EdgeIndex:
         if sparse is not None and not sparse.indices:
             sparse = None
         pooled = self._pooled(filter.books, sparse.indices if sparse else ())
-
-        def ask(one: Generation) -> Candidates:
-            manifest = one.manifest
-            if dense is not None:
-                check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-            weighted = sparse and pooled and _weighted(sparse, one, pooled)
-            return search_shard(one.shard, manifest.book, dense, weighted or sparse, limit, filter)
-
+        ask = lambda one: one.search(dense, sparse, limit, filter, pooled)  # noqa: E731
         return Candidates.best(list(self._each(filter.books, ask)), limit)
 
     @in_thread
     def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         pooled = self._pooled(books, terms)
-        ones = SparseVector(tuple(terms), (1.0,) * len(terms))
-
-        def ask(one: Generation) -> list[float]:
-            weighted = _weighted(ones, one, pooled) if pooled else ones
-            return list(map(float.__mul__, best_scores(one.shard, terms), weighted.values))
-
-        each = self._each(books, ask)
+        each = self._each(books, lambda one: one.best_scores(terms, pooled))
         return list(map(max, zip([0.0] * len(terms), *each, strict=True)))
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
@@ -113,13 +94,13 @@ class EdgeIndex:
     def rollback(self, book: BookId) -> BookManifest:
         """Exchange the two generations; a damaged one is not kept to go back to."""
         with self._changing(book) as folder:
-            current, previous = folder.current()
+            current, *previous = folder.kept()
             if not previous:
                 message = f"book {folder.book!r} has no previous generation to go back to"
                 raise InputError(message)
-            stored = folder.stored(previous)
+            stored = folder.stored(previous[0])
             stored.check()
-            folder.switch(previous, *(one for one in folder.sound() if one == current))
+            folder.switch(previous[0], [one for one in folder.sound() if one == current])
             return stored.manifest
 
     @in_thread
@@ -128,7 +109,7 @@ class EdgeIndex:
         folder = self._folder(book)
 
         def check() -> None:
-            if number := folder.current()[previous]:
+            for number in folder.kept()[previous:][:1]:
                 folder.stored(number).check()
 
         try:
@@ -157,17 +138,7 @@ class EdgeIndex:
 
     @in_thread
     def check(self) -> None:
-        answering, failed = 0, None
-        for folder in self._folders():
-            try:
-                self._books.check(folder)
-                answering += 1
-            except BookNotFound:
-                pass
-            except StorageError as error:
-                failed = error
-        if failed and not answering:
-            raise failed
+        list(self._each((), lambda one: one.manifest))
 
     def _folder(self, book: BookId) -> BookFolder:
         return BookFolder(self._root / BookId(book))
@@ -242,12 +213,3 @@ class EdgeIndex:
             with suppress(StorageError), previous.errors():
                 found |= previous.retrieve(missing)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
-
-
-def _weighted(sparse: SparseVector, one: Generation, pooled: Frequencies) -> SparseVector:
-    """Weight terms so that the engine's scores are those of the pooled document frequencies.
-
-    The engine counts them in its shard, and a shard has one book.
-    """
-    factors = (pooled.idf(term) / one.frequencies.idf(term) for term in sparse.indices)
-    return replace(sparse, values=tuple(map(float.__mul__, sparse.values, factors)))

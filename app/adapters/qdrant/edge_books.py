@@ -99,7 +99,7 @@ class OpenBooks:
         if folder.book not in self._books:
             try:
                 with storage_errors(folder.path):
-                    return folder.settled(lambda: folder.stored(folder.current()[0])).manifest
+                    return folder.settled(lambda: folder.stored(folder.kept()[0])).manifest
             except StorageError:
                 pass  # the generation before may answer
         return self.get(folder).manifest
@@ -107,11 +107,6 @@ class OpenBooks:
     def damaged(self) -> dict[BookId, Damage]:
         """Return the damaged books that are known so far. Reads no file."""
         return {book: one.damage for book, one in list(self._books.items()) if one.damage}
-
-    def check(self, folder: BookFolder) -> None:
-        """Open the book if necessary and check its files. StorageError if it cannot answer."""
-        with self._opening:
-            self._look(folder).answering()
 
     def look_again(self, book: BookId) -> None:
         """Make the next `get` open the book again, after a switch or a failure of the engine."""
@@ -142,7 +137,7 @@ class OpenBooks:
         try:
             with storage_errors(folder.path):
                 stamp = folder.stamp()
-                load = lambda: Generation.load(folder, folder.current()[0])  # noqa: E731
+                load = lambda: Generation.load(folder, folder.kept()[0])  # noqa: E731
                 self._books[book] = _OpenBook(stamp, folder.settled(load))
                 self.listed_at = -math.inf
         except BookNotFound:

@@ -19,7 +19,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,11 +35,9 @@ from app.domain.indexed_book import BookManifest
 _Found = TypeVar("_Found")
 
 _CURRENT, _MANIFEST, _REMOVED = "current", "manifest", ".removed"
+SHARD, TERMS = "shard", "terms"
 
 _ATTEMPTS = 3
-
-_NAMED_FILES = 3
-"""Maximum number of damaged files that a message names."""
 
 Stamp = tuple[int, int, int] | None
 """A value that changes when a file is replaced; None if it is missing."""
@@ -90,14 +88,11 @@ class StoredGeneration:
         return [path for path, size in paths.items() if _size(path) != size]
 
     def check(self) -> None:
-        """Read every byte. IndexUnreadable, naming files, unless all is as it was published."""
-        wrong = self.wrong_sizes()
-        if not wrong and digest(self.folder / name for name in self.sizes) == self.digest:
-            return
-        named = [str(path.relative_to(self.folder)) for path in wrong[:_NAMED_FILES]] or ["shard"]
-        more = f" and {len(wrong) - _NAMED_FILES} more" if len(wrong) > _NAMED_FILES else ""
-        message = f"{self.folder}: not as it was published: {', '.join(named)}{more}"
-        raise IndexUnreadable(message)
+        """Read every byte. IndexUnreadable, naming a file, unless all is as it was published."""
+        wrong = [str(path.relative_to(self.folder)) for path in self.wrong_sizes()]
+        if wrong or digest(self.folder / name for name in self.sizes) != self.digest:
+            message = f"{self.folder}: not as it was published: {(wrong or [SHARD])[0]}"
+            raise IndexUnreadable(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +112,18 @@ class BookFolder:
         if self.stamp() is None:
             raise BookNotFound.of(self.book)
 
-    def current(self) -> tuple[int, int]:
-        """Return the numbers of the current and the previous generation; 0 if there is no previous.
+    def kept(self) -> list[int]:
+        """Return the numbers of the current generation and of the previous one, if there is one.
 
         BookNotFound if the book is not published, IndexUnreadable if the file is damaged.
         """
         try:
-            current, previous = _read_sealed(self.path / _CURRENT)
+            numbers: list[int] = _read_sealed(self.path / _CURRENT)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise BookNotFound.of(self.book) from error
         except IndexUnreadable as error:
             raise IndexUnreadable(f"{error}; ingest the book again") from error
-        return current, previous
+        return numbers
 
     def settled(self, read: Callable[[], _Found]) -> _Found:
         """Return `read()`. After an error, read again if `current` was switched meanwhile.
@@ -162,16 +157,16 @@ class BookFolder:
         If `current` is damaged, these are all undamaged generations, the newest first.
         """
         found = []
-        for number in self._kept():
+        for number in self._usable():
             with suppress(IndexUnreadable, OSError):
                 self.stored(number).check()
                 found.append(number)
         return found
 
-    def switch(self, current: int, previous: int = 0) -> None:
-        """Switch readers to another generation, atomically."""
+    def switch(self, current: int, kept: Sequence[int]) -> None:
+        """Switch readers to another generation, atomically, and keep the first of `kept`."""
         new = self.path / f"{_CURRENT}.new"
-        _write_sealed(new, [current, previous])
+        _write_sealed(new, [current, *kept[:1]])
         _sync_folder(self.path)
         new.replace(self.path / _CURRENT)
         _sync_folder(self.path)
@@ -186,7 +181,7 @@ class BookFolder:
         While `current` is damaged, all complete generations are kept. A folder is renamed before it
         is deleted: a process that closes the shard writes a file under the old name.
         """
-        kept = set(map(self.generation, self._kept()))
+        kept = set(map(self.generation, self._usable()))
         for path in sorted(self.path.iterdir()):
             if path.is_dir() and path not in kept:
                 is_renamed = path.suffix == _REMOVED
@@ -217,9 +212,10 @@ class BookFolder:
         file.flush()
         return file
 
-    def _kept(self) -> list[int]:
+    def _usable(self) -> list[int]:
+        """Return `kept` or, if `current` is damaged, all complete generations."""
         try:
-            return [number for number in self.current() if number]
+            return self.kept()
         except BookNotFound:
             return []
         except IndexUnreadable:

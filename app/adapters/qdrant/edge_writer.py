@@ -12,8 +12,14 @@ from dataclasses import replace
 import qdrant_edge as edge
 
 from app.adapters.qdrant.disk import require_space, size_on_disk
-from app.adapters.qdrant.edge_folder import BookFolder, StoredGeneration
-from app.adapters.qdrant.edge_generation import SHARD, Frequencies
+from app.adapters.qdrant.edge_folder import (
+    SHARD,
+    TERMS,
+    BookFolder,
+    StoredGeneration,
+    write_durably,
+)
+from app.adapters.qdrant.edge_generation import Frequencies
 from app.adapters.qdrant.edge_shard import (
     count,
     create_shard,
@@ -51,7 +57,6 @@ class EdgeWriter:
         self._on_switch = on_switch
         self._step = threading.Lock()
         self._shard: edge.EdgeShard | None = None
-        self._bytes = 0
         self._documents, self._containing = 0, Counter[int]()
         with storage_errors(folder.path):
             self._lock = folder.lock()
@@ -70,8 +75,7 @@ class EdgeWriter:
         with self._running() as shard:
             for point in points:
                 check_dimension(self._book, "of this run", self._dimension, len(point.dense))
-            self._bytes += sum(map(_size, points))
-            require_space(self._generation, _EMPTY_SHARD + self._bytes)
+            require_space(self._generation, _EMPTY_SHARD + sum(map(_size, points)))
             upsert(shard, points)
             for point in points:
                 self._documents += bool(point.sparse.indices)
@@ -84,12 +88,13 @@ class EdgeWriter:
             shard.close()
             self._shard = None
             check_count(self._book, self._count_written(), manifest.chunks)
-            Frequencies(self._documents, self._containing).write(self._generation)
+            terms = Frequencies(self._documents, self._containing).numbers()
+            write_durably(self._generation / TERMS, terms.tobytes())
             size = size_on_disk(self._generation)
             published = replace(manifest, generation=self._number, size_bytes=size)
             before = self._folder.sound()
             StoredGeneration.write(self._generation, published)
-            self._folder.switch(self._number, *before[:1])
+            self._folder.switch(self._number, before)
             self._on_switch()
             self._end()
             return published

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -15,19 +16,18 @@ from app.adapters.qdrant.payload import (
     from_payload,
     in_reading_order,
 )
-from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
-from app.adapters.qdrant.server_checks import damage
+from app.adapters.qdrant.server_catalogue import Catalogue
 from app.adapters.qdrant.server_client import public_address
-from app.adapters.qdrant.server_errors import check_version
 from app.adapters.qdrant.server_points import (
     best_scores,
     chunk_id_of,
     condition_of,
+    damage,
     point_id,
     retrieve_points,
     search_points,
 )
-from app.adapters.qdrant.server_records import BookRecord, Records
+from app.adapters.qdrant.server_records import BookRecord, Records, StoredGeneration
 from app.adapters.qdrant.server_store import BATCH, ServerStore
 from app.adapters.qdrant.server_writer import ServerWriter, delete_others
 from app.domain.book_id import BookId
@@ -52,10 +52,8 @@ class ServerIndex:
         self._store = ServerStore(client, prefix, public_address(url), replicas)
         self._records = Records(self._store)
         self._catalogue = Catalogue(self._records, clock)
-        self._version_is_checked = False
 
     async def books(self) -> BookList:
-        await self._check_version()
         return await self._catalogue.books()
 
     async def damaged(self) -> Mapping[BookId, Damage]:
@@ -64,13 +62,13 @@ class ServerIndex:
     async def faults(self, book: BookId, *, previous: bool = False) -> list[str]:
         """Read every point of the generation and compare it with what was published."""
         record = await self._record(book)
-        generation = record.previous if previous else record.current
-        fault = await damage(self._store, record.book, generation) if generation else ""
-        return [fault] if fault else []
+        checked = record.generations[previous:][:1]
+        faults = [record.fault, *[await damage(self._store, one) for one in checked]]
+        return list(filter(None, faults))
 
     async def begin(self, book: BookId, dimension: int) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
-        await self._check_version()
+        await self.books()  # for the server's version
         await self._store.create(dimension)
         record = await self._records.take(BookId(book))
         switched = self._catalogue.look_again
@@ -87,43 +85,53 @@ class ServerIndex:
     ) -> Candidates:
         if sparse is not None and not sparse.indices:
             sparse = None
-        books = await self._served(filter.books)
-        found = await self._search(books, dense, sparse, limit, filter)
-        if not found.dense and not found.sparse:
-            # Two switches since the look-up may have deleted the points.
-            self._catalogue.look_again()
-            again = await self._served(filter.books)
-            if _scopes(again) != _scopes(books):
-                return await self._search(again, dense, sparse, limit, filter)
+        found, before = Candidates(), dict[str, dict[str, BookId]]()
+        while not (found.dense or found.sparse):
+            if before:  # two switches since the look-up may have deleted the points
+                self._catalogue.look_again()
+            books = await self._catalogue.served(filter.books)
+            if (scopes := self._scopes(books)) == before:
+                break
+            before = scopes
+            for manifest in (one.generations[0].manifest for one in books):
+                if dense is not None:
+                    check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
+            asked = (dense, sparse, limit, filter)
+            each = [
+                await search_points(self._store, collection, scope, *asked)
+                for collection, scope in scopes.items()
+            ]
+            found = Candidates.best(each, limit)
         return found
 
     async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         best = [0.0] * len(terms)
-        for dimension, scope in _scopes(await self._served(books)).items():
-            collection = self._store.points(dimension)
+        for collection, scope in self._scopes(await self._catalogue.served(books)).items():
             best = list(map(max, best, await best_scores(self._store, collection, scope, terms)))
         return best
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        """One request for each dimension, and one more if a book was switched meanwhile."""
-        served = await self._served(list(wanted)) if wanted else []
-        found: dict[tuple[BookId, str], Chunk] = {}
-        for which in ("current", "previous"):
-            ids: dict[int, list[str]] = defaultdict(list)
-            for of_book in served:
-                book, generation = of_book.manifest.book, getattr(of_book, which)
-                missing = [name for name in wanted[book] if (book, name) not in found]
-                if generation and missing:
-                    ids[generation.dimension] += [point_id(generation.key, one) for one in missing]
-            found |= await self._retrieve(ids)
-        every = ((book, chunk_id) for book, names in wanted.items() for chunk_id in names)
-        return [found[one] for one in every if one in found]
+        """One request for each book, and one more if it was switched meanwhile."""
+        served = await self._catalogue.served(list(wanted)) if wanted else []
+        each = await asyncio.gather(*(self._fetch(one, wanted[one.book]) for one in served))
+        return [chunk for chunks in each for chunk in chunks]
+
+    async def _fetch(self, served: BookRecord, ids: Sequence[str]) -> list[Chunk]:
+        found: dict[str, Chunk] = {}
+        for one in served.generations:
+            missing = [point_id(one.key, chunk_id) for chunk_id in ids if chunk_id not in found]
+            if missing:
+                collection = self._store.points(one.manifest.dimension)
+                records = await self._store.client.retrieve(collection, missing, with_payload=True)
+                chunks = [from_payload(record.payload) for record in records]
+                found |= {chunk.chunk_id: chunk for chunk in chunks}
+        return [found[chunk_id] for chunk_id in ids if chunk_id in found]
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         found = []
-        for dimension, scope in _scopes(await self._served(filter.books)).items():
-            condition = condition_of(scope, filter)
-            records = self._store.scroll(self._store.points(dimension), condition)
+        served = await self._catalogue.served(filter.books)
+        for collection, scope in self._scopes(served).items():
+            records = self._store.scroll(collection, condition_of(scope, filter))
             found += [from_payload(record.payload) async for record in records]
         return sorted(found, key=lambda chunk: (chunk.book, chunk.chunk_id))
 
@@ -144,26 +152,25 @@ class ServerIndex:
         """
         record = await self._record(book)
         record.require_free()
-        if record.previous is None:
+        if len(record.generations) < 2:
             message = f"book {book!r} has no previous generation to go back to"
             raise InputError(message)
-        if fault := await damage(self._store, record.book, record.previous):
+        current, previous = record.generations
+        if fault := await damage(self._store, previous):
             raise StorageError(fault)
-        sound = record.current and not await damage(self._store, record.book, record.current)
-        kept = record.current if sound else None
-        await self._records.put(
-            record, replace(record, current=record.previous, previous=kept, lease=None)
-        )
+        kept = [] if await damage(self._store, current) else [current]
+        await self._records.put(record, replace(record, generations=(previous, *kept), lease=None))
         self._catalogue.look_again()
-        return (await self._get(book)).manifest
+        return previous.manifest
 
     async def snapshot(self, book: BookId) -> Snapshot:
-        served = await self._get(book)
-        return Snapshot(served.manifest, self._in_reading_order(served))
+        (served,) = await self._catalogue.served([book])
+        current = served.generations[0]
+        return Snapshot(current.manifest, self._in_reading_order(current))
 
-    async def _in_reading_order(self, served: ServedBook) -> AsyncIterator[list[IndexPoint]]:
-        key, collection = served.current.key, self._store.points(served.manifest.dimension)
-        condition = condition_of({key: served.manifest.book})
+    async def _in_reading_order(self, one: StoredGeneration) -> AsyncIterator[list[IndexPoint]]:
+        key, collection = one.key, self._store.points(one.manifest.dimension)
+        condition = condition_of({key: one.manifest.book})
         records = self._store.scroll(collection, condition, list(ORDER_FIELDS))
         ids = in_reading_order([(chunk_id_of(key, one.id), one.payload) async for one in records])
         for start in range(0, len(ids), BATCH):
@@ -173,62 +180,20 @@ class ServerIndex:
 
     async def check(self) -> None:
         self._catalogue.look_again(compare=True)
-        await self._served([])
-
-    async def _search(
-        self,
-        books: Sequence[ServedBook],
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
-    ) -> Candidates:
-        if dense is not None:
-            for one in books:
-                manifest = one.manifest
-                check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-        found = [
-            await search_points(
-                self._store, self._store.points(dimension), scope, dense, sparse, limit, filter
-            )
-            for dimension, scope in _scopes(books).items()
-        ]
-        return Candidates.best(found, limit)
+        await self._catalogue.served([])
 
     async def _record(self, book: BookId) -> BookRecord:
         """Read the book's record. BookNotFound if it is not published, StorageError."""
         self._catalogue.look_again()
         record = await self._records.read(BookId(book))
-        if record.current is None:
+        if not record.generations and not record.fault:
             raise BookNotFound.of(book)
         return record
 
-    async def _retrieve(self, ids: Mapping[int, Sequence[str]]) -> dict[tuple[BookId, str], Chunk]:
-        """Return the chunks of these points, which are given by dimension."""
-        chunks: list[Chunk] = []
-        for dimension, some in ids.items():
-            collection = self._store.points(dimension)
-            records = await self._store.client.retrieve(collection, some, with_payload=True)
-            chunks += [from_payload(record.payload) for record in records]
-        return {(chunk.book, chunk.chunk_id): chunk for chunk in chunks}
-
-    async def _served(self, books: Sequence[BookId]) -> Sequence[ServedBook]:
-        await self._check_version()
-        return await self._catalogue.served(books)
-
-    async def _get(self, book: BookId) -> ServedBook:
-        (served,) = await self._served([book])
-        return served
-
-    async def _check_version(self) -> None:
-        if not self._version_is_checked:
-            check_version(self._store.address, (await self._store.client.info()).version)
-            self._version_is_checked = True
-
-
-def _scopes(books: Sequence[ServedBook]) -> dict[int, dict[str, BookId]]:
-    """The books' current generations by dimension: each dimension is a collection."""
-    scopes: dict[int, dict[str, BookId]] = defaultdict(dict)
-    for one in books:
-        scopes[one.manifest.dimension][one.current.key] = one.manifest.book
-    return scopes
+    def _scopes(self, books: Sequence[BookRecord]) -> dict[str, dict[str, BookId]]:
+        """The books' current generations, with their books, by collection."""
+        scopes: dict[str, dict[str, BookId]] = defaultdict(dict)
+        for one in books:
+            current = one.generations[0]
+            scopes[self._store.points(current.manifest.dimension)][current.key] = one.book
+        return scopes

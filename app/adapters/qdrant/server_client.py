@@ -18,12 +18,11 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import TypeVar, cast
-from urllib.parse import urlsplit
 
 import httpx
 from qdrant_client import AsyncQdrantClient
 
-from app.adapters.qdrant.server_errors import is_node_failure, server_errors
+from app.adapters.qdrant.server_errors import NODE_ERRORS, NodeError, is_node_failure, server_errors
 from app.domain.errors import ConfigError
 from app.domain.urls import is_web_address, without_password
 
@@ -44,6 +43,7 @@ whether it is ready: a restarted node serves old data until it has caught up."""
 
 _PAUSE_SECONDS = 0.05
 _READY_SECONDS = 1.0
+_NONE_READY = "no node of the cluster is ready"
 
 _READS = frozenset(
     (
@@ -75,13 +75,6 @@ Send = Callable[[AsyncQdrantClient], Awaitable[object]]
 """One call, which can be made on any node."""
 
 
-class _Failed:
-    """A failed call; another node may succeed."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-
 def addresses(url: str) -> list[str]:
     """Split a comma-separated list of addresses; add http:// if missing.
 
@@ -105,12 +98,8 @@ def addresses(url: str) -> list[str]:
 
 def public_address(url: str) -> str:
     """Return the addresses without user name, password, path or query."""
-    shown = []
-    for address in addresses(url):
-        parts = urlsplit(address)
-        port = f":{parts.port}" if parts.port else ""
-        shown.append(f"{parts.scheme}://{parts.hostname}{port}")
-    return ", ".join(shown)
+    found = map(httpx.URL, addresses(url))
+    return ", ".join(f"{one.scheme}://{one.netloc.decode()}" for one in found)
 
 
 async def is_ready(address: str) -> bool:
@@ -153,78 +142,73 @@ class Nodes:
             await client.close()
 
     async def _call(self, name: str, *args: object, **kwargs: object) -> object:
-        read = name in _READS
-
         def send(client: AsyncQdrantClient) -> Awaitable[object]:
             call: Awaitable[object] = getattr(client, name)(*args, **kwargs)
             return call
 
-        ask = self._hedged if read else self._once
+        read = name in _READS
+        ask, seconds = (self._hedged, READ_SECONDS) if read else (self._once, WRITE_SECONDS)
+        end = None
         with server_errors(self._address):
-            outcome = await ask(send)
-            end = time.monotonic() + (READ_SECONDS if read else WRITE_SECONDS)
-            while isinstance(outcome, _Failed) and time.monotonic() < end:
+            while True:
+                try:
+                    return await ask(send)
+                except NODE_ERRORS as error:
+                    end = end or time.monotonic() + seconds
+                    if not is_node_failure(error) or time.monotonic() >= end:
+                        raise
                 await asyncio.sleep(_PAUSE_SECONDS)
-                outcome = await ask(send)
-            if isinstance(outcome, _Failed):
-                raise outcome.error
-            return outcome
 
     async def _hedged(self, send: Send) -> object:
-        """Return the first success of one or two nodes, else a failure."""
-        tasks = {asyncio.create_task(self._once(send))}
+        """Ask a second node, too, if the first one is slow; return the first answer."""
+        first = asyncio.create_task(self._once(send))
         try:
-            done, _ = await asyncio.wait(tasks, timeout=HEDGE_SECONDS)
-            if not done:
-                tasks.add(asyncio.create_task(self._once(send, without=self._current)))
-            for finished in asyncio.as_completed(tasks):
-                if not isinstance(outcome := await finished, _Failed):
-                    break
-            return outcome
+            if (await asyncio.wait([first], timeout=HEDGE_SECONDS))[0]:
+                return first.result()
+            return await _first_success([first, self._once(send, without=self._current)])
         finally:
-            await _cancel(tasks)
+            first.cancel()
 
-    async def _once(
-        self,
-        send: Send,
-        without: str | None = None,
-    ) -> object:
+    async def _once(self, send: Send, without: str | None = None) -> object:
         node = self._current
         if node is None or node == without or time.monotonic() - self._answered > _TRUSTED_SECONDS:
-            node = await self._first_ready(without)
-        if node is None:
-            return _Failed(ConnectionError("no node of the cluster is ready"))
+            others = [one for one in self._clients if one != without]
+            node = await _first_success(map(self._require_ready, others))
         try:
             answer = await send(self._clients[node])
-        except Exception as error:
-            if not is_node_failure(error):
-                raise
-            if node == self._current:
+        except NODE_ERRORS as error:
+            if is_node_failure(error) and node == self._current:
                 self._current = None
-            return _Failed(error)
+            raise
         self._current, self._answered = node, time.monotonic()
         return answer
 
-    async def _first_ready(self, without: str | None) -> str | None:
-        """Return the node that is first to say that it is ready; None if no node is."""
-
-        async def ask(node: str) -> str | None:
-            return node if await self._ready(node) else None
-
-        tasks = {asyncio.create_task(ask(node)) for node in self._clients if node != without}
-        try:
-            for finished in asyncio.as_completed(tasks):
-                if node := await finished:
-                    return node
-            return None
-        finally:
-            await _cancel(tasks)
+    async def _require_ready(self, node: str) -> str:
+        if not await self._ready(node):
+            raise ConnectionError(_NONE_READY)
+        return node
 
 
-async def _cancel(tasks: Iterable[asyncio.Task[T]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+async def _first_success(calls: Iterable[Awaitable[T]]) -> T:
+    """Return the first result and cancel the other calls.
+
+    If there is none, raise the last failure; what is no failure of a node is raised at once.
+    """
+    tasks = list(map(asyncio.ensure_future, calls))
+    failure: NodeError = ConnectionError(_NONE_READY)
+    try:
+        for finished in asyncio.as_completed(tasks):
+            try:
+                return await finished
+            except NODE_ERRORS as error:
+                if not is_node_failure(error):
+                    raise
+                failure = error
+        raise failure
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def server_client(
@@ -247,9 +231,7 @@ def server_client(
         parsed = httpx.URL(address)
         if api_key and parsed.scheme == "http":
             _log.warning("index.key_unencrypted", extra={"server": without_password(address)})
-        with warnings.catch_warnings(
-            action="ignore"
-        ):  # the same, with a line of the library's code
+        with warnings.catch_warnings(action="ignore"):  # the same, with a line of the library
             return AsyncQdrantClient(
                 url=address,
                 api_key=api_key,
@@ -260,10 +242,10 @@ def server_client(
                 grpc_options=dict(_GRPC_OPTIONS),
             )
 
-    clients = {address: connect(address) for address in addresses(url)}
     # With one node there is no alternative, so its readiness is not checked.
-    nodes = Nodes(clients, is_ready if len(clients) > 1 else _always)
-    return cast("AsyncQdrantClient", nodes)
+    nodes = addresses(url)
+    ready = is_ready if len(nodes) > 1 else _always
+    return cast("AsyncQdrantClient", Nodes({one: connect(one) for one in nodes}, ready))
 
 
 async def _always(_address: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from grpc import StatusCode
 from grpc.aio import AioRpcError
@@ -24,23 +25,20 @@ class CollectionMissing(StorageError):
 OLDEST = (1, 19)
 """The first version that counts document frequencies in the books searched (`idf.corpus`)."""
 
-_NEWEST_MAJOR = 1
-
 _NO_COLLECTION = re.compile(r"Collection .+ doesn't exist")
 
 
 def check_version(address: str, version: str) -> None:
     """Raise ConfigError for a server that this program cannot use."""
-    numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
-    if len(numbers) < 2 or numbers < OLDEST:
-        wanted = f"too old: {OLDEST[0]}.{OLDEST[1]} or newer is needed"
-    elif numbers[0] > _NEWEST_MAJOR:
-        wanted = f"too new: version {_NEWEST_MAJOR} is needed"
-    else:
-        return
-    message = f"Qdrant at {address} has version {version[:40]}, which is {wanted}"
-    raise ConfigError(message)
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST:
+        wanted = ".".join(map(str, OLDEST))
+        message = f"Qdrant at {address} has version {version[:40]}: {wanted} or newer is needed"
+        raise ConfigError(message)
 
+
+NodeError: TypeAlias = AioRpcError | ConnectionError
+NODE_ERRORS = (AioRpcError, ConnectionError)
+"""What a call of one node raises."""
 
 _NODE_FAILURES = frozenset(
     (
@@ -55,9 +53,9 @@ _NODE_FAILURES = frozenset(
 )
 
 
-def is_node_failure(error: Exception) -> bool:
+def is_node_failure(error: NodeError) -> bool:
     """Whether another node may succeed: a lost connection, a time-out, an error of the server."""
-    return isinstance(error, AioRpcError) and error.code() in _NODE_FAILURES
+    return not isinstance(error, AioRpcError) or error.code() in _NODE_FAILURES
 
 
 @contextmanager

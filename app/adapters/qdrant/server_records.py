@@ -12,7 +12,7 @@ import secrets
 import socket
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -20,11 +20,11 @@ from typing import Any
 
 from qdrant_client import models
 
-from app.adapters.qdrant.payload import manifest_from_json
+from app.adapters.qdrant.payload import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.server_errors import CollectionMissing
-from app.adapters.qdrant.server_store import PAGE, ServerStore, match_any
+from app.adapters.qdrant.server_store import ServerStore, match_any
 from app.domain.book_id import BookId
-from app.domain.errors import IndexBusy, StorageError
+from app.domain.errors import IndexBusy, IndexUnreadable, StorageError
 from app.domain.indexed_book import BookManifest
 
 _ATTEMPTS = 3
@@ -55,39 +55,22 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class GenerationRecord:
+class StoredGeneration:
     key: str
     """Random, so that two attempts to write a book never share points."""
-    manifest: Mapping[str, Any]
-    """JSON, as `manifest_from_json` reads it."""
-
-    @property
-    def number(self) -> int:
-        return int(self.manifest.get("generation", 0))
-
-    @property
-    def dimension(self) -> int:
-        return int(self.manifest.get("dimension", 0))
-
-    def read_manifest(self, where: str) -> BookManifest:
-        """IndexUnreadable, naming `where`."""
-        return manifest_from_json(self.manifest, where)
+    manifest: BookManifest
 
 
 @dataclass(frozen=True, slots=True)
 class BookRecord:
-    """The fields are stored under these names."""
-
     book: BookId
     revision: str = ""
     """Random, new at each write; "" for a record that is not stored yet."""
-    current: GenerationRecord | None = None
-    previous: GenerationRecord | None = None
+    generations: tuple[StoredGeneration, ...] = ()
+    """The current one, then the previous one."""
     lease: Lease | None = None
-
-    @property
-    def kept(self) -> list[GenerationRecord]:
-        return [one for one in (self.current, self.previous) if one]
+    fault: str = ""
+    """Why the generations cannot be read; then there are none here."""
 
     def require_free(self) -> None:
         """Raise IndexBusy while a writer that is not dead has the lease."""
@@ -111,13 +94,10 @@ class Records:
 
     async def read_many(self, books: Sequence[BookId]) -> dict[BookId, BookRecord]:
         """Return the records of those of the books that have one."""
-        records: dict[BookId, BookRecord] = {}
+        ids, found = list(map(_point_id, books)), list[models.Record]()
         with suppress(CollectionMissing):
-            for start in range(0, len(books), PAGE):
-                ids = list(map(_point_id, books[start : start + PAGE]))
-                found = await self.store.client.retrieve(self.store.books, ids, with_payload=True)
-                records.update((one.book, one) for one in map(_record_of, found))
-        return records
+            found = await self.store.client.retrieve(self.store.books, ids, with_payload=True)
+        return {one.book: one for one in map(self._record, found)}
 
     async def revisions(self) -> dict[str, str]:
         """Return the revision of each record by its book."""
@@ -154,8 +134,8 @@ class Records:
             except StorageError as error:
                 lost = error
             found = await self.read(new.book)
-            published = new.current not in old.kept and new.current in found.kept
-            if found.revision == new.revision or published:
+            published = [one for one in new.generations if one not in old.generations]
+            if found.revision == new.revision or set(published) & set(found.generations):
                 return new
             if lost:
                 raise lost
@@ -175,60 +155,70 @@ class Records:
         The write ordering is `MEDIUM`: a leader among the live replicas orders the writes. `STRONG`
         would refuse all writes while one fixed leader is down.
         """
-        point_id, payload = _point_id(new.book), asdict(new)
-        unchanged, ordering = match_any("revision", [old.revision]), models.WriteOrdering.MEDIUM
+        payload, ordering = _payload(new), models.WriteOrdering.MEDIUM
         if old.revision:
-            this = models.HasIdCondition(has_id=[point_id])
             await self.store.client.overwrite_payload(
                 self.store.books,
                 payload=payload,
-                points=models.Filter(must=[this, unchanged]),
+                points=_as_read(old),
                 wait=True,
                 ordering=ordering,
             )
         else:
             await self.store.client.upsert(
                 self.store.books,
-                points=[models.PointStruct(id=point_id, vector={}, payload=payload)],
+                points=[models.PointStruct(id=_point_id(new.book), vector={}, payload=payload)],
                 wait=True,
                 ordering=ordering,
-                update_filter=models.Filter(must=[unchanged]),
+                update_filter=_as_read(old),
             )
 
     async def delete(self, record: BookRecord) -> None:
         """Delete the record unless another process has written it since."""
-        this, unchanged = (
-            match_any(name, [value])
-            for name, value in (("book", record.book), ("revision", record.revision))
+        books = self.store.books
+        await self.store.client.delete(books, points_selector=_as_read(record), wait=True)
+
+    def _record(self, point: models.Record) -> BookRecord:
+        data = point.payload or {}
+        found = BookRecord(
+            BookId(str(data.get("book"))),
+            str(data.get("revision")),
+            lease=_lease(data.get("lease")),
         )
-        await self.store.client.delete(
-            self.store.books, points_selector=models.Filter(must=[this, unchanged]), wait=True
-        )
+        where = f"{self.store.address} {found.book}"
+        try:
+            generations = tuple(
+                StoredGeneration(one["key"], manifest_from_json(one["manifest"], where))
+                for one in data.get("generations") or ()
+            )
+        except (IndexUnreadable, KeyError, TypeError) as error:
+            return replace(found, fault=str(error))
+        return replace(found, generations=generations)
+
+
+def _payload(record: BookRecord) -> dict[str, object]:
+    generations = [
+        {"key": one.key, "manifest": manifest_to_json(one.manifest)} for one in record.generations
+    ]
+    return {
+        "book": record.book,
+        "revision": record.revision,
+        "generations": generations,
+        "lease": record.lease and asdict(record.lease),
+    }
+
+
+def _as_read(record: BookRecord) -> models.Filter:
+    """Condition that the stored record has not changed since this one was read."""
+    this = models.HasIdCondition(has_id=[_point_id(record.book)])
+    return models.Filter(must=[this, match_any("revision", [record.revision])])
 
 
 def _point_id(book: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, book))
 
 
-def _record_of(point: models.Record) -> BookRecord:
-    data = point.payload or {}
-    return BookRecord(
-        BookId(str(data.get("book"))),
-        str(data.get("revision")),
-        _generation(data.get("current")),
-        _generation(data.get("previous")),
-        _lease(data.get("lease")),
-    )
-
-
-def _lease(data: object) -> Lease | None:
+def _lease(data: Any) -> Lease | None:  # noqa: ANN401 - JSON
     with suppress(TypeError):
-        return Lease(**data) if isinstance(data, dict) else None
+        return Lease(**data)
     return None
-
-
-def _generation(data: object) -> GenerationRecord | None:
-    if not isinstance(data, dict):
-        return None
-    manifest = data.get("manifest")
-    return GenerationRecord(str(data.get("key")), manifest if isinstance(manifest, dict) else {})

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from qdrant_client import models
@@ -14,11 +15,9 @@ from app.adapters.qdrant.payload import (
     TENANT_FIELD,
     check_count,
     check_dimension,
-    manifest_to_json,
 )
-from app.adapters.qdrant.server_checks import missing_points
-from app.adapters.qdrant.server_points import condition_of, point_of
-from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
+from app.adapters.qdrant.server_points import condition_of, missing_points, point_of
+from app.adapters.qdrant.server_records import BookRecord, Records, StoredGeneration
 from app.adapters.qdrant.server_store import BATCH, GENERATION_FIELD, ServerStore, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import RagError, StorageError
@@ -31,7 +30,7 @@ RENEW_SECONDS = 20.0
 
 
 async def delete_others(
-    store: ServerStore, book: BookId, kept: Sequence[GenerationRecord] = ()
+    store: ServerStore, book: BookId, kept: Sequence[StoredGeneration] = ()
 ) -> None:
     """Delete all other generations of the book. Only while our lease is in its record."""
     keys = [one.key for one in kept]
@@ -61,16 +60,16 @@ class ServerWriter:
         self._collection = self._store.points(dimension)
         self._on_switch = on_switch
         self._key = secrets.token_hex(8)
-        self._number = max([0, *(one.number for one in record.kept)]) + 1
+        self._number = 1 + max([0, *(one.manifest.generation for one in record.generations)])
         self._count = 0
         self._renewing: asyncio.Task[None] | None = None
-        self._putting = asyncio.Lock()
+        self._ending = asyncio.Event()
         self._may_be_published = self._done = False
 
     async def start(self) -> None:
         """Delete leftovers of a crash and begin to renew the lease. StorageError."""
         try:
-            await delete_others(self._store, self._book, self._record.kept)
+            await delete_others(self._store, self._book, self._record.generations)
         except BaseException:
             await self.abandon()
             raise
@@ -88,17 +87,16 @@ class ServerWriter:
         """The newest intact one of the kept generations becomes the previous one."""
         check_count(self._book, self._count, manifest.chunks)
         published = replace(manifest, generation=self._number)
-        current = GenerationRecord(self._key, manifest_to_json(published))
-        kept = self._record.kept
-        found = await missing_points(self._store, [(self._book, one) for one in (current, *kept)])
-        if self._key in found:
-            message = f"not published: {found[self._key]}"
+        current, kept = StoredGeneration(self._key, published), self._record.generations
+        missing = await missing_points(self._store, [current, *kept])
+        if self._key in missing:
+            message = f"not published: {missing[self._key]}"
             raise StorageError(message)
-        previous = next((one for one in kept if one.key not in found), None)
-        await self._switch(BookRecord(self._book, current=current, previous=previous))
+        intact = [one for one in kept if one.key not in missing][:1]
+        await self._switch(BookRecord(self._book, generations=(current, *intact)))
         try:
             for one in kept:
-                if one != previous:
+                if one not in intact:
                     await self._delete(one.key)
         except RagError as error:
             self._warn("index.prune_failed", error)
@@ -129,7 +127,7 @@ class ServerWriter:
             # If this write fails, the generation may be current; if not, the next run deletes it.
             record = await self._records.put(self._record, replace(self._record, lease=None))
             await self._delete(self._key)
-            if not record.kept and not self._may_be_published:
+            if not record.generations and not self._may_be_published:
                 await self._records.delete(record)
         except RagError as error:
             self._warn("index.prune_failed", error)
@@ -140,21 +138,22 @@ class ServerWriter:
     async def _renew_lease(self) -> None:
         """Renew the lease meanwhile: embedding a book can take hours."""
         while True:
-            await asyncio.sleep(RENEW_SECONDS)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), RENEW_SECONDS)
+                return
             lease = self._record.lease
-            async with self._putting:
-                try:
-                    self._record = await self._records.put(
-                        self._record, replace(self._record, lease=lease and lease.renewed())
-                    )
-                except RagError as error:
-                    self._warn("index.lease_not_renewed", error)
+            try:
+                self._record = await self._records.put(
+                    self._record, replace(self._record, lease=lease and lease.renewed())
+                )
+            except RagError as error:
+                self._warn("index.lease_not_renewed", error)
 
     async def _stop_renewing(self) -> None:
+        """Wait for a write of the record to end."""
+        self._ending.set()
         if self._renewing is not None:
-            async with self._putting:  # not during a write of the record
-                self._renewing.cancel()
-            await asyncio.gather(self._renewing, return_exceptions=True)
+            await self._renewing
 
     def _warn(self, event: str, error: RagError) -> None:
         _log.warning(event, extra={"book": self._book, "reason": str(error)})

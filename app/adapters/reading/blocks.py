@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 
 from app.adapters.reading.definitions import glossary_drafts, reference_drafts
-from app.adapters.reading.drafts import NO_SPAN, Draft, compose
+from app.adapters.reading.drafts import EDGE, NO_SPAN, Draft, compose, runs_of, unshown
 from app.adapters.reading.inline import inline
 from app.adapters.reading.listings import code_language, code_text
 from app.adapters.reading.lists import read_list
@@ -88,7 +88,7 @@ class _Blocks:
     def _component(self, element: HtmlElement) -> list[Draft]:
         """Return what an element without a role holds, below the title that a component names."""
         title = "" if element.tag in HTML_TAGS else _title_of(element)
-        return [*([Draft(BlockKind.PARAGRAPH, title, title)] if title else []), *self.of(element)]
+        return [*([Draft(BlockKind.PARAGRAPH, title)] if title else []), *self.of(element)]
 
     def _paragraph_of(self, run: list[HtmlElement | str], element: HtmlElement) -> list[Draft]:
         """Return the paragraph, figure or formula that a run of texts and inline elements is."""
@@ -97,7 +97,7 @@ class _Blocks:
         found = inline(run, self._tree)
         if not found.text:
             return []
-        if found.runs.strip(_NO_TEXT):
+        if runs_of(found.marked).strip(_NO_TEXT):
             found.figure = None
         elif found.figure is not None or found.text.startswith("$$"):
             found.kind = BlockKind.FIGURE if found.figure else BlockKind.MATH
@@ -114,24 +114,24 @@ class _Blocks:
         number = element.get("aria-level") or str(element.tag)[1:]
         level = int(number) if number in _LEVELS else 2
         found, anchor = inline(element, self._tree), _heading_id(element)
-        text = " ".join(found.text.split())
-        return [
-            Draft(
-                BlockKind.HEADING, text, found.runs, level=level, anchor=anchor, element_id=anchor
-            )
-        ]
+        text = found.marked.replace("\n", f"{EDGE} {EDGE}")
+        return [Draft(BlockKind.HEADING, text, level=level, anchor=anchor, element_id=anchor)]
 
     def _code(self, element: HtmlElement) -> list[Draft]:
         # mdBook writes a listing as one <pre> in another.
         pres = [one for one in element.iter("pre") if one.find(".//pre") is None]
         drafts = _lead_in(self._take_title(element, "code_title"))
         for pre in pres:
-            text, runs = code_text(pre)
-            language = code_language(pre, element)
+            language, own = code_language(pre, element), own_id(pre)
             drafts.append(
-                Draft(BlockKind.CODE, text, runs, source_span(pre), language=language,
-                      element_id=own_id(pre))
-            )  # fmt: skip
+                Draft(
+                    BlockKind.CODE,
+                    code_text(pre),
+                    source_span(pre),
+                    language=language,
+                    element_id=own,
+                )
+            )
         return drafts if pres else self.of(element)
 
     def _container(self, element: HtmlElement) -> list[Draft]:
@@ -269,12 +269,13 @@ class _Blocks:
 def _title_of(component: HtmlElement) -> str:
     """Return the title that a component's attributes name: "Listing 3-1: A loop"."""
     title = next(filter(None, map(component.get, _TITLES)), "").replace("`", "")
+    title = " ".join(title.split())
     number = component.get("number")
     return f"{str(component.tag).capitalize()} {number}: {title}" if title and number else title
 
 
 def _lead_in(title: str) -> list[Draft]:
-    return [Draft(BlockKind.PARAGRAPH, f"{title}:", title)] if title else []
+    return [Draft(BlockKind.PARAGRAPH, title + unshown(":"))] if title else []
 
 
 def _labelled(name: str, drafts: list[Draft]) -> list[Draft]:
@@ -283,8 +284,7 @@ def _labelled(name: str, drafts: list[Draft]) -> list[Draft]:
         return drafts
     first, *rest = drafts
     if first.kind is BlockKind.PARAGRAPH:
-        runs = f"{name}{RUN_BOUNDARY}{first.runs}"
-        return [replace(first, text=f"{name}: {first.text}", runs=runs), *rest]
+        return [replace(first, marked=f"{name}{unshown(':')} {first.marked}"), *rest]
     return [*_lead_in(name), *drafts]
 
 

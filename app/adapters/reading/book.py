@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from app.adapters.reading.boilerplate import without_boilerplate
-from app.adapters.reading.documents import OpenedBook, left_out_warning, with_ids
+from app.adapters.reading.documents import OpenedBook, left_out_warning
 from app.adapters.reading.markdown.sites import open_page, open_sources, recognised
 from app.adapters.reading.pages import PageReader
 from app.adapters.reading.site_pages import PAGE_SUFFIXES, open_site_folder
@@ -140,7 +140,7 @@ def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> B
     language = found if declared in ("", _TEMPLATE_LANGUAGE) else declared
     placed = tuple(
         replace(one, position=position, language=_spoken(one, language, declared))
-        for position, one in enumerate(with_ids(documents))
+        for position, one in enumerate(documents)
     )
     title = site.title or placed[0].title
     return Book(book_id, title, site.site, site.base_url, language, _version(placed), placed)

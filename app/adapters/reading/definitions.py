@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import Draft, compose, span_of
+from app.adapters.reading.drafts import EDGE, Draft, compose, span_of
 from app.adapters.reading.tree import own_id
-from app.domain.document import RUN_BOUNDARY, BlockKind
+from app.domain.document import BlockKind
 
 _ARGUMENTS = re.compile(r"\s*\(| = ")
 """Begins what follows a name in a signature."""
@@ -40,8 +40,7 @@ def _entry(terms: Sequence[Draft], definitions: Sequence[Draft]) -> Draft:
     ids = (one.element_id for one in (*terms, meaning))
     return replace(
         meaning,
-        text="\n".join([*names, meaning.text]),
-        runs=RUN_BOUNDARY.join([*names, meaning.runs]),
+        marked="\n".join([*names, meaning.marked]),
         terms=tuple(names),
         element_id=next(filter(None, ids), ""),
     )
@@ -72,8 +71,7 @@ def reference_drafts(inside: Sequence[Entry]) -> list[Draft]:
 def _field(name: Draft, value: Draft) -> Draft:
     return replace(
         value,
-        text=f"{name.text} {value.text}",
-        runs=f"{name.runs}{RUN_BOUNDARY}{value.runs}",
+        marked=f"{name.marked}{EDGE} {value.marked}",
         span=span_of([name, value]),
         element_id=name.element_id or value.element_id,
     )

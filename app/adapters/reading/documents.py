@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.adapters.reading.drafts import GAP, NO_SPAN, Draft
+from app.adapters.reading.drafts import BETWEEN, NO_SPAN, Draft, runs_of
 from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, SourceWarning
 from app.domain.edition import ONLY, Edition
-from app.domain.identity import assign_ids, content_id, is_content_id, with_paragraph_ids
+from app.domain.identity import content_id, is_content_id
 from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
@@ -21,7 +21,6 @@ _INNERMOST = 7
 """The level of a section that ends at the next heading."""
 _NAMED = 5
 """Files that a warning names."""
-_MARKS = str.maketrans({RUN_BOUNDARY: " ", RUN_GLUE: None})
 _WORD = re.compile(r"\w+")
 
 
@@ -85,7 +84,7 @@ def build_document(
         title,
         info.chapter or title,
         info.url,
-        GAP.join(one.text for one in kept) if source is None else source,
+        BETWEEN.join(one.text for one in kept) if source is None else source,
         tuple(_blocks(info, title, kept, exact=source is None, has_elements=shown is not None)),
         language=info.language.partition("-")[0],
         shown=shown,
@@ -100,15 +99,8 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
     return info.title or info.file.rpartition("/")[2].partition(".")[0]
 
 
-def with_ids(documents: Sequence[Document]) -> list[Document]:
-    """Return a book's documents with the ids of authors, and each id once."""
-    blocks = (block for one in documents for block in one.blocks)
-    ids = assign_ids((block.paragraph_id, block.author_id) for block in blocks)
-    return with_paragraph_ids(documents, ids)
-
-
-def _content_id(draft: Draft) -> str:
-    text = draft.runs.translate(_MARKS)
+def _content_id(draft: Draft, runs: str) -> str:
+    text = runs.replace(RUN_BOUNDARY, " ").replace(RUN_GLUE, "")
     return content_id(text if _WORD.search(text) else draft.text)
 
 
@@ -125,13 +117,13 @@ def _blocks(
     for draft in drafts:
         sections.reach(draft)
         own = (at, at + len(draft.text))
-        at = own[1] + len(GAP)
+        at = own[1] + len(BETWEEN)
         if exact:
             span = own
         elif draft.span != NO_SPAN:
             span = draft.span  # else it is of the same place as the block before it
         ids = (ident for _, ident in reversed(draft.signatures) if ident)
-        anchor = next(ids, sections.anchor)
+        anchor, runs = next(ids, sections.anchor), runs_of(draft.marked)
         yield Block(
             draft.kind,
             draft.text,
@@ -143,10 +135,10 @@ def _blocks(
             level=draft.level,
             language=draft.language,
             terms=draft.terms[:_MOST_TERMS],
-            paragraph_id=_content_id(draft),
+            paragraph_id=_content_id(draft, runs),
             author_id=_author_id(draft),
             element_id=draft.element_id if has_elements else "",
-            runs=draft.runs,
+            runs=runs,
             figure=draft.figure if draft.figure and draft.figure.url else None,
         )
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import urljoin
+from urllib.parse import urldefrag, urljoin
 
 import httpx
 
@@ -23,7 +23,7 @@ from app.adapters.reading.polite_requests import (
     PoliteRequests,
     Sleep,
     http_client,
-    joined,
+    is_ok,
 )
 from app.adapters.reading.site_addresses import SITEMAP_BYTES, sitemap_urls
 from app.adapters.reading.site_pages import PAGE_SUFFIXES
@@ -35,6 +35,8 @@ _REDIRECTS = 10
 _SITEMAPS = 100
 _HTML = (None, "text/html", "application/xhtml+xml")
 MAX_PAGES = 10_000
+_VALIDATORS = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
+"""Headers of a page, with those that ask for it only if it has changed."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the number of pages done and the number known."""
@@ -101,15 +103,13 @@ class _Crawl:
             if not self.requests.may_fetch(url):
                 message = f"{url}: the site's robots.txt does not allow {AGENT} to read it"
                 raise InputError(message)
-            answer = await self._get(url)
-            if self._store(answer):
+            fault, target = self._kept(url, await self._get(url))
+            if not fault:
                 return self._add([url])
-            if not answer.target:
-                message = (
-                    f"{url}: answers {answer.status} and no HTML page; give the book's address"
-                )
+            if not target:
+                message = f"{url}: {fault}, so no HTML page; give the book's address"
                 raise InputError(message)
-            url = checked_base_url(answer.target)
+            url = checked_base_url(target)
         message = f"{address}: redirects in a loop"
         raise InputError(message)
 
@@ -157,8 +157,8 @@ class _Crawl:
                 continue
             seen.add(url)
             with suppress(PageFailed):
-                answer = await self.requests.get(url, SITEMAP_BYTES)
-                pages, more = sitemap_urls(answer.body if answer.status == httpx.codes.OK else b"")
+                response, body = await self.requests.get(url, SITEMAP_BYTES)
+                pages, more = sitemap_urls(body if is_ok(response) else b"")
                 found += [page for page in pages if self._file(page)]
                 waiting += more
         return found
@@ -173,27 +173,43 @@ class _Crawl:
             self.left_out["disallowed by robots.txt"].append(url)
             return
         try:
-            answer = await self._get(url)
-            if not self._store(answer):
-                self._add([answer.target])
-                if not self._file(answer.target):
-                    self.left_out[answer.fault].append(url)
+            fault, target = self._kept(url, await self._get(url))
         except (PageFailed, OSError) as error:
+            fault, target = str(error), ""
             if file in self.record.known:  # the server may have it again tomorrow
                 self.record.keep(file, self.record.known[file])
-            self.left_out[str(error)].append(url)
+        self._add([target])
+        if fault and not self._file(target):
+            self.left_out[fault].append(url)
 
-    def _store(self, answer: Answer) -> bool:
-        """Keep a page, or the known one if it is unchanged. Return whether the answer is either."""
-        file = self._file(answer.url)
-        if answer.is_html:
-            self.record.keep(file, answer.validators, answer.body)
-        elif answer.status == httpx.codes.NOT_MODIFIED and file in self.record.known:
+    def _kept(self, url: str, answer: Answer) -> tuple[str, str]:
+        """Keep a page, or the known one if it is unchanged.
+
+        Of other answers return why they are no page, and the address that they lead to.
+        """
+        response, body = answer
+        file = self._file(url)
+        if response.status_code == httpx.codes.NOT_MODIFIED and file in self.record.known:
             self.record.keep(file, self.record.known[file])
-        return file in self.record.seen
+        elif response.next_request:
+            return "leads elsewhere", urldefrag(str(response.next_request.url)).url
+        elif not is_ok(response):
+            return f"answers {response.status_code}", ""
+        elif "html" not in response.headers.get("content-type", "html"):
+            return "not HTML", ""
+        else:
+            own = {
+                _VALIDATORS[one]: response.headers[one]
+                for one in _VALIDATORS.keys() & response.headers.keys()
+            }
+            self.record.keep(file, own, body)
+        return "", ""
 
     def _links(self, file: str) -> Iterator[str]:
         page = read_facts((self.record.pages / file).read_bytes(), file)
         for target in filter(None, (page.redirect, *page.all_links)):
             is_address = target.startswith(("/", "http://", "https://"))
-            yield encoded_url(joined(self.root, target if is_address else encoded_path(target)))
+            with suppress(ValueError):
+                yield encoded_url(
+                    urljoin(self.root, target if is_address else encoded_path(target))
+                )

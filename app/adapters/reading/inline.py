@@ -7,18 +7,13 @@ from itertools import islice
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import Draft
+from app.adapters.reading.drafts import BEGIN, EDGE, END, GAP, Draft, plain
 from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.formulas import delimited
-from app.adapters.reading.tree import GAP, Tree
-from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Figure
+from app.adapters.reading.tree import Tree
+from app.domain.document import BlockKind, Figure
 
-_BEGIN, _END = "\x01", "\x02"
-"""Around text that is shown otherwise than it is in the page: formulas, alternative texts."""
 _BREAK = "\x04"
-_MARKS = re.compile(r"\x01[^\x02]*\x02|[\x80\x04]")
-_GLUED_BEFORE = re.compile(rf"(?<=\S){RUN_BOUNDARY}")
-_GLUED_AFTER = re.compile(rf"{RUN_BOUNDARY}(?=[^\s{RUN_GLUE}])")
 _AROUND_BREAK = re.compile(r" ?\x04 ?")
 _SUPERSCRIPTS = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _EXPONENT = re.compile(r"[+\u2212-]?[0-9]+|[^\W\d_]")
@@ -128,36 +123,32 @@ class _Reading:
             self._shown(f"{mark}{tex}{mark}")
 
     def _shown(self, text: str) -> None:
-        self._out.append(f"{_BEGIN}{text}{_END}")
+        self._out.append(f"{BEGIN}{text}{END}" if text else GAP)
 
     def _term(self, element: HtmlElement) -> None:
         before = len(self._out)
         self.children(element)
-        text = _plain("".join(self._out[before:]))
+        text = plain("".join(self._out[before:])).strip()
         if text and text.count(" ") < MAX_TERM_WORDS:
             self._terms[text.rstrip(":.")] = None
 
     def result(self) -> Draft:
-        raw = " ".join("".join(self._out).split())
-        text, runs = (raw, raw) if raw.isprintable() else (_plain(raw), runs_of(raw))
-        terms = tuple(self._terms)
-        return Draft(BlockKind.PARAGRAPH, text, runs, terms=terms, figure=self._image)
+        text = " ".join("".join(self._out).split())
+        if not text.isprintable():
+            text = text.replace(f"{BEGIN} ", f" {BEGIN}").replace(f" {END}", f"{END} ").strip()
+            text = _without_loose_gaps(text).replace(f" {GAP} ", f"{EDGE} {EDGE}")
+            text = _AROUND_BREAK.sub("\n", text).strip()
+        return Draft(BlockKind.PARAGRAPH, text, terms=tuple(self._terms), figure=self._image)
+
+
+def _without_loose_gaps(text: str) -> str:
+    """Return the text without gaps at its ends that a blank divides from it."""
+    inner = text.strip(f" {GAP}")
+    before, _, behind = text.partition(inner) if inner else ("", "", "")
+    return before.rpartition(" ")[2] + inner + behind.partition(" ")[0]
 
 
 def _raised(exponent: str) -> str:
     if exponent == "o":  # a degree sign
         return "°"
     return f"^{exponent}" if exponent.isalpha() else exponent.translate(_SUPERSCRIPTS)
-
-
-def _plain(raw: str) -> str:
-    """Return the text without marks; a line break of the page is one here."""
-    text = raw.replace(f" {GAP} ", " ").replace(_BEGIN, "").replace(_END, "").replace(GAP, "")
-    return _AROUND_BREAK.sub("\n", text).strip()
-
-
-def runs_of(raw: str) -> str:
-    """Return a text with marks as a text fragment may quote it."""
-    text = _MARKS.sub(RUN_BOUNDARY, raw)
-    text = _GLUED_BEFORE.sub(f"{RUN_GLUE}{RUN_BOUNDARY}", text)
-    return _GLUED_AFTER.sub(f"{RUN_BOUNDARY}{RUN_GLUE}", text)

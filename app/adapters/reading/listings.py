@@ -8,9 +8,7 @@ from itertools import islice, takewhile
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.inline import runs_of
-from app.adapters.reading.tree import GAP
-from app.domain.document import RUN_BOUNDARY
+from app.adapters.reading.drafts import GAP
 
 _LANGUAGE = re.compile(r"(?:^|\s)(?:(?:language|lang|highlight|src)-|brush:\s?)([\w+#.-]+)")
 _NO_LANGUAGE = frozenset(
@@ -18,23 +16,20 @@ _NO_LANGUAGE = frozenset(
     "plain wrapper notranslate".split()
 )
 _OTHER_NAMES = {"ipython3": "python", "ipython": "python", "sourcecode": ""}
-_WIDE_BLANK = re.compile(r"\s{2,}|[^\S ]")
-"""A listing keeps it, where a text fragment has one space."""
 _LINE_TAGS = ("div", "p", "li", "tr")
 _ABOVE = 3
 """Elements around the code's outermost one that may name its language."""
 
 
-def code_text(pre: HtmlElement) -> tuple[str, str]:
-    """Return the code as a browser shows it, without blank lines at its ends, and its runs."""
+def code_text(pre: HtmlElement) -> str:
+    """Return the code as a browser shows it, with marks, without blank lines at its ends."""
     text = _text(pre).replace("\u00a0", " ")
     lines = [line.rstrip() for line in text.split("\n")]
     while lines and not lines[0].strip(GAP):
         del lines[0]
     while lines and not lines[-1].strip(GAP):
         del lines[-1]
-    code = "\n".join(lines)
-    return code.replace(GAP, ""), runs_of(_WIDE_BLANK.sub(f" {RUN_BOUNDARY} ", code))
+    return "\n".join(lines)
 
 
 def _text(pre: HtmlElement) -> str:

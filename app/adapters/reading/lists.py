@@ -8,7 +8,7 @@ from string import ascii_lowercase
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import NO_SPAN, Draft, compose
+from app.adapters.reading.drafts import BETWEEN, NO_SPAN, Draft, compose, unshown
 from app.adapters.reading.tree import source_span
 from app.domain.document import BlockKind, Span
 
@@ -29,17 +29,19 @@ def read_list(element: HtmlElement, inside: Callable[[HtmlElement], list[Draft]]
             found += drafts
     text = "\n".join(item for item, _ in items)
     own = compose(BlockKind.LIST, found)
-    return replace(own, text=text, items=items, span=NO_SPAN, element_id="")
+    return replace(own, marked=text, items=items, span=NO_SPAN, element_id="")
 
 
 def _item_text(marker: str, drafts: list[Draft]) -> str:
     """Return an item's text: the lines below its first one are indented to its content."""
-    text = drafts[0].text_inside
+    text = drafts[0].marked_inside
     for draft in drafts[1:]:
-        text += ("\n" if draft.kind is BlockKind.LIST else "\n\n") + draft.text_inside
+        text += ("\n" if draft.kind is BlockKind.LIST else BETWEEN) + draft.marked_inside
     first, *rest = text.split("\n")
     margin = " " * (len(marker) + 1)
-    return "\n".join([f"{marker} {first}", *(f"{margin}{line}" if line else "" for line in rest)])
+    return "\n".join(
+        [f"{unshown(marker)} {first}", *(f"{margin}{line}" if line else "" for line in rest)]
+    )
 
 
 def _items(element: HtmlElement) -> Iterator[tuple[str, HtmlElement]]:

@@ -88,7 +88,7 @@ class PageReader:
         tree = page_tree(root, info.theme)
         if tree is None:
             return None
-        for text in tree.hidden:
+        for text in dict.fromkeys(tree.hidden):
             message = f"hidden text is not read: {text[:60]!r}"
             self._warnings.append(SourceWarning(message, info.file, 0))
         content = " ".join(tree.content.itertext())

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
-from urllib.parse import urldefrag, urljoin
+from urllib.parse import urljoin
 
 import httpx
 from protego import Protego
@@ -29,48 +29,8 @@ _WAIT = 5.0
 """Seconds to wait for a server that refuses for a while and does not say for how many."""
 
 Sleep: TypeAlias = Callable[[float], Awaitable[object]]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A server's answer to a request for `url`."""
-
-    url: str
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def is_html(self) -> bool:
-        is_other = "html" not in self.headers.get("content-type", "html")
-        return self.status == httpx.codes.OK and not is_other
-
-    @property
-    def target(self) -> str:
-        """The address that a redirect leads to; "" of any other answer."""
-        is_redirect = self.status in (301, 302, 303, 307, 308)
-        return joined(self.url, self.headers.get("location", "")) if is_redirect else ""
-
-    @property
-    def validators(self) -> dict[str, str]:
-        """The headers that ask for the page only if it has changed."""
-        said = {"If-None-Match": "etag", "If-Modified-Since": "last-modified"}
-        return {name: self.headers[one] for name, one in said.items() if one in self.headers}
-
-    @property
-    def fault(self) -> str:
-        """Why it is no page."""
-        if self.target:
-            return "leads elsewhere"
-        return "not HTML" if self.status == httpx.codes.OK else f"answers {self.status}"
-
-
-def joined(base: str, link: str) -> str:
-    """Return the absolute address of a link, without fragment; "" if it is none."""
-    try:
-        return urldefrag(urljoin(base, link)).url if link else ""
-    except ValueError:
-        return ""
+Answer: TypeAlias = tuple[httpx.Response, bytes]
+"""A response and its body."""
 
 
 class PageFailed(Exception):
@@ -93,27 +53,26 @@ class PoliteRequests:
 
     client: httpx.AsyncClient
     sleep: Sleep
-    sitemaps: list[str] = field(default_factory=list)
-    """The sitemaps that robots.txt names."""
     _robots: Protego = field(default_factory=lambda: Protego.parse(""))
-    _pause: float = 0.0
     _size: int = 0
 
     async def read_robots(self, url: str) -> None:
         """Read the rules of a page's site. ProviderUnavailable if the server does not tell them."""
         address = urljoin(url, "/robots.txt")
         try:
-            answer = await self.get(address, _ROBOTS_BYTES)
+            response, body = await self.get(address, _ROBOTS_BYTES)
         except PageFailed as error:
             message = f"{address}: {error}; try again later"
             raise ProviderUnavailable(message) from error
-        rules = answer.body.decode("utf-8", "replace") if answer.status == httpx.codes.OK else ""
-        self._robots = Protego.parse(rules)
-        self._pause = max(_PAUSE, self._robots.crawl_delay(AGENT) or 0)
-        self.sitemaps = [*self._robots.sitemaps]
+        self._robots = Protego.parse(body.decode("utf-8", "replace") if is_ok(response) else "")
 
     def may_fetch(self, url: str) -> bool:
         return bool(self._robots.can_fetch(url, AGENT))
+
+    @property
+    def sitemaps(self) -> list[str]:
+        """The sitemaps that robots.txt names."""
+        return [*self._robots.sitemaps]
 
     async def get(self, url: str, most: int, headers: Mapping[str, str] | None = None) -> Answer:
         """Get at most so many bytes, in several attempts.
@@ -121,18 +80,19 @@ class PoliteRequests:
         PageFailed if the server does not send them. FileRefused for a larger page.
         ProviderUnavailable if the server asks to come back much later.
         """
+        pause = max(_PAUSE, self._robots.crawl_delay(AGENT) or 0)
         reason, wait = "", 0.0
         for attempt in range(_ATTEMPTS):
-            await self.sleep(self._pause + max(wait, 2**attempt - 1))
+            await self.sleep(pause + max(wait, 2**attempt - 1))
             try:
                 async with asyncio.timeout(_SECONDS):
-                    answer = await self._get(url, most, headers)
+                    response, body = await self._get(url, most, headers)
             except (httpx.RequestError, httpx.InvalidURL, TimeoutError) as error:
                 reason = str(error) or type(error).__name__
                 continue
-            if answer.status < 500 and answer.status != 429:
-                return answer
-            reason, wait = f"answers {answer.status}", _retry_after(answer)
+            if response.status_code < 500 and response.status_code != 429:
+                return response, body
+            reason, wait = f"answers {response.status_code}", _retry_after(response)
             if wait > _LONGEST_WAIT:
                 message = f"{url}: the server asks to wait {wait:.0f} seconds; try again later"
                 raise ProviderUnavailable(message, wait)
@@ -150,12 +110,16 @@ class PoliteRequests:
                 if self._size > MAX_SITE_BYTES:
                     message = f"more than {MAX_SITE_BYTES:,} bytes: give a part of the site"
                     raise InputError(message)
-        return Answer(url, response.status_code, response.headers, bytes(body))
+        return response, bytes(body)
 
 
-def _retry_after(answer: Answer) -> float:
+def is_ok(response: httpx.Response) -> bool:
+    return response.status_code == httpx.codes.OK
+
+
+def _retry_after(response: httpx.Response) -> float:
     """Return the seconds that a server asks to wait that refuses for a while."""
-    if answer.status not in (429, 503):
+    if response.status_code not in (429, 503):
         return 0.0
-    said = answer.headers.get("retry-after", "")
+    said = response.headers.get("retry-after", "")
     return float(said) if said.isdecimal() else _WAIT

@@ -14,10 +14,6 @@ _EMBEDS_IPV4 = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/
 """IPv6 networks whose addresses stand for an IPv4 address (RFC 6052, 8215, 3056, 4380)."""
 
 
-class AddressRefused(InputError):
-    """The host is, or resolves to, an address that is not public."""
-
-
 class PublicTransport(httpx.AsyncBaseTransport):
     """Resolves each host itself, and connects to the very address that it has checked.
 
@@ -29,7 +25,7 @@ class PublicTransport(httpx.AsyncBaseTransport):
         self._by_host: dict[str, httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request. AddressRefused unless every address of the host is public."""
+        """Send the request. InputError unless every address of the host is public."""
         host = request.url.host
         address = await public_address(host, request.url.port or 0)
         checked = httpx.Request(
@@ -49,7 +45,7 @@ class PublicTransport(httpx.AsyncBaseTransport):
 
 
 async def public_address(host: str, port: int) -> str:
-    """Resolve a host. AddressRefused unless every address is public; httpx.ConnectError if none."""
+    """Resolve a host. InputError unless every address is public; httpx.ConnectError if none."""
     try:
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -59,7 +55,7 @@ async def public_address(host: str, port: int) -> str:
     addresses = [str(one[4][0]).partition("%")[0] for one in found]
     if private := next((one for one in addresses if not is_public(one)), ""):
         message = f"{host} has the address {private}, which is not public: not fetched. "
-        raise AddressRefused(f"{message}If it is your own site, pass --allow-private")
+        raise InputError(f"{message}If it is your own site, pass --allow-private")
     return addresses[0]
 
 

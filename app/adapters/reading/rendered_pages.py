@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from functools import partial
 from html import escape
 from itertools import takewhile
+from posixpath import dirname, join, normpath
 from urllib.parse import unquote, urlsplit
 
 import lxml.html
@@ -17,11 +17,11 @@ from lxml.html import HtmlElement
 
 from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.hidden import drop_hidden
-from app.adapters.reading.tree import SPAN
+from app.adapters.reading.tree import SPAN, parse
 from app.domain.document import Block, Book, Document
 from app.domain.urls import encoded_path
 
-IMAGE_SUFFIXES = (".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp")
+_IMAGES = (".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp")
 _TAGS = nh3.ALLOWED_TAGS | {"section", "figure", "figcaption", "input", "label"}
 _ATTRIBUTES = {
     **nh3.ALLOWED_ATTRIBUTES,
@@ -32,27 +32,53 @@ _ID = "data-paragraph-id"
 _CAPTION = re.compile(r"(?:Figure|Table|Listing) [\d.]+")
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedPages:
-    """The pages of a book as HTML, and the images of its folder that they show."""
+def rendered_pages(book: Book) -> tuple[dict[str, str], set[str]]:
+    """Return the HTML of the pages by their files, and the files that they name as images.
 
-    articles: dict[str, str] = field(default_factory=dict)
-    """The HTML of each document's article, by the document's file."""
-    images: set[str] = field(default_factory=set)
-    """Files that the pages name as images; each is at its path below the book's address."""
-
-
-def rendered_pages(book: Book) -> RenderedPages:
-    """Render the book's pages. Links to pages and images become paths below the book's address.
-
-    Scripts, styles and event handlers are removed.
+    Links to pages and images become paths below the book's address, where an image has the path
+    that its file has in the book's folder. Scripts, styles and event handlers are removed.
     """
-    made = RenderedPages()
     paths = {one.file: urlsplit(one.url).path or "/" for one in book.documents}
-    for document in book.documents:
-        page = _Page(document.file, urlsplit(book.base_url).path, paths, made.images)
-        made.articles[document.file] = page.article(document)
-    return made
+    base, images = urlsplit(book.base_url).path, set[str]()
+
+    def address(folder: str, link: str) -> str:
+        file = _file_of(link, folder)
+        if file in paths:
+            return urlsplit(link)._replace(path=paths[file]).geturl()
+        if not file.lower().endswith(_IMAGES) or file.startswith("../"):
+            return link
+        images.add(file)
+        return f"{base}/{encoded_path(file)}"
+
+    pages = book.documents
+    return {one.file: _article(one, partial(address, dirname(one.file))) for one in pages}, images
+
+
+def _file_of(link: str, folder: str) -> str:
+    """Return the file that a link on a page of this folder names; "" if it names none."""
+    try:
+        parts = urlsplit(link)
+    except ValueError:
+        return ""
+    if not parts.path or parts.scheme or parts.netloc:
+        return ""
+    above = "" if parts.path.startswith("/") else folder
+    return normpath(join(above, unquote(parts.path).lstrip("/")))
+
+
+def _article(document: Document, address: Callable[[str], str]) -> str:
+    """Return a page in elements that browsers know, its links replaced by their addresses."""
+    page = parse(document.html.encode("utf-8", "replace"), document.file)
+    root: HtmlElement = page.xpath("body")[0]
+    root.tag = "div"
+    drop_hidden(root)
+    _identify(root, document.blocks)
+    for element in [*root.iter(*_SHOWN)]:
+        _SHOWN[str(element.tag)](element)
+    root.rewrite_links(address)
+    html = lxml.html.tostring(root, encoding="unicode")
+    title = "" if root.find(".//h1") is not None else f"<h1>{escape(document.title)}</h1>\n"
+    return title + nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener")
 
 
 def _identify(root: HtmlElement, blocks: tuple[Block, ...]) -> None:
@@ -83,76 +109,6 @@ def _with_terms(definition: HtmlElement) -> HtmlElement:
     return entry
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """Turns the elements of a page into those that browsers know and that lead somewhere."""
-
-    file: str
-    base: str
-    """Path of the book's address."""
-    paths: Mapping[str, str]
-    """Document's file -> path of its page."""
-    images: set[str]
-
-    def article(self, document: Document) -> str:
-        parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True)
-        root = lxml.html.fragment_fromstring(document.html, create_parent="div", parser=parser)
-        drop_hidden(root)
-        _identify(root, document.blocks)
-        for element in list(root.iter()):
-            self._show(element)
-        html = lxml.html.tostring(root, encoding="unicode")
-        title = "" if root.find(".//h1") is not None else f"<h1>{escape(document.title)}</h1>\n"
-        return title + nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener")
-
-    def _show(self, element: HtmlElement) -> None:
-        tag = str(element.tag)
-        if tag == FORMULA:
-            _show_formula(element)
-        elif tag in _ADMONITIONS:
-            element.tag = "aside"
-            element.set("class", f"admonition {tag}")
-        elif tag == "tabitem":
-            _show_tab(element)
-        elif tag == "p":
-            _show_caption(element)
-        elif tag in ("td", "th") and (style := _value(element, "style")):
-            element.set("class", style.replace("text-align:", "align-"))
-        elif tag == "a":
-            element.set("href", self._link(_value(element, "href")))
-        elif tag == "img":
-            element.set("src", self._image(_value(element, "src")))
-
-    def _link(self, href: str) -> str:
-        """Return the target of a link: a page's file becomes its path."""
-        path = self.paths.get(self._file(href))
-        return urlsplit(href)._replace(path=path).geturl() if path else href
-
-    def _image(self, src: str) -> str:
-        """Return the address of an image, below the book's address if it is of its folder."""
-        file = self._file(src)
-        if not file.lower().endswith(IMAGE_SUFFIXES) or file.startswith("../"):
-            return src
-        self.images.add(file)
-        return f"{self.base}/{encoded_path(file)}"
-
-    def _file(self, address: str) -> str:
-        """Return the file of the folder that an address names; "" if it names none."""
-        try:
-            parts = urlsplit(address)
-        except ValueError:
-            return ""
-        if not parts.path or parts.scheme or parts.netloc:
-            return ""
-        folder = "" if parts.path.startswith("/") else posixpath.dirname(self.file)
-        return posixpath.normpath(posixpath.join(folder, unquote(parts.path).lstrip("/")))
-
-
-def _value(element: HtmlElement, name: str) -> str:
-    """Return an attribute without control characters, which no document may have."""
-    return "".join(filter(str.isprintable, element.get(name) or ""))
-
-
 def _show_formula(element: HtmlElement) -> None:
     parent = element.getparent()
     inside = parent is not None and parent.tag in ("p", "li", "td", "th")
@@ -163,10 +119,20 @@ def _show_formula(element: HtmlElement) -> None:
 
 def _show_tab(element: HtmlElement) -> None:
     label = element.makeelement("p", {"class": "label"})
-    label.text, label.tail, element.text = _value(element, "label"), element.text, None
+    label.text, label.tail, element.text = element.get("label"), element.text, None
     element.insert(0, label)
     element.tag = "div"
     element.set("class", "tab")
+
+
+def _show_admonition(element: HtmlElement) -> None:
+    element.set("class", f"admonition {element.tag!s}")
+    element.tag = "aside"
+
+
+def _show_cell(cell: HtmlElement) -> None:
+    if style := cell.get("style"):
+        cell.set("class", style.replace("text-align:", "align-"))
 
 
 def _show_caption(paragraph: HtmlElement) -> None:
@@ -176,3 +142,14 @@ def _show_caption(paragraph: HtmlElement) -> None:
         paragraph.set("class", "figure")
     elif children and children[0].tag == "em" and _CAPTION.match(paragraph.text_content()):
         paragraph.set("class", "caption")
+
+
+_SHOWN: dict[str, Callable[[HtmlElement], None]] = {
+    **dict.fromkeys(_ADMONITIONS, _show_admonition),
+    FORMULA: _show_formula,
+    "tabitem": _show_tab,
+    "td": _show_cell,
+    "th": _show_cell,
+    "p": _show_caption,
+}
+"""What turns an element into one that browsers know."""

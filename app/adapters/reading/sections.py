@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from app.adapters.reading.drafts import Draft, compose
+from app.adapters.reading.drafts import Draft, compose, plain, unshown
 from app.adapters.reading.inline import MAX_TERM_WORDS
-from app.domain.document import RUN_BOUNDARY, BlockKind
+from app.domain.document import BlockKind
 
 _NUMBER = r"(?:\d[\d.]*[.:)]?\s+)?"
 _LABEL = r"\s*#?\s*[\dA-Z]?[\d.]*\d\w?\b"
@@ -52,7 +52,7 @@ _CAPTION = re.compile(
     r"(?:fig(?:ure|\.)?|abb(?:ildung|\.)|figura|ilustración|schéma|图|圖|図|चित्र|الشكل|شکل)\s*[\d०-९٠-٩۰-۹]",
     re.IGNORECASE,
 )
-_MARKER = re.compile(r"^(?:-|\w{1,6}\.) ")
+_BULLET = f"{unshown('-')} "
 _SEPARATE = frozenset(
     {BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.ADMONITION, BlockKind.GLOSSARY_ENTRY,
      BlockKind.FOOTNOTE, BlockKind.REFERENCE}
@@ -173,14 +173,12 @@ def _items(draft: Draft, kind: BlockKind | None) -> list[Draft]:
 
 def _split(draft: Draft) -> list[Draft]:
     """Return the items of a list, without bullets."""
-    runs = draft.runs.split(RUN_BOUNDARY)
-    single = len(runs) == len(draft.items)
     items = []
-    for number, (item, span) in enumerate(draft.items):
-        text = item[2:].replace("\n  ", "\n") if item.startswith("- ") else item
-        own = runs[number] if single else _MARKER.sub("", text)
-        terms = tuple(term for term in draft.terms if text.startswith(term))
-        items.append(Draft(draft.kind, text, own, span, terms=terms))
+    for item, span in draft.items:
+        text = item.removeprefix(_BULLET)
+        text = text.replace("\n  ", "\n") if text != item else item
+        terms = tuple(term for term in draft.terms if plain(text).startswith(term))
+        items.append(Draft(draft.kind, text, span, terms=terms))
     return items
 
 

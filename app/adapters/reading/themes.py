@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
@@ -36,10 +36,8 @@ class Theme:
     marker: str
     selectors: _Lists
     own_content: Sequence[str]
-    simple: dict[str, list[str]]
-    """Simple selector -> the roles that it gives."""
-    others: Sequence[tuple[str, str]]
-    """Other selectors, each with the role that it gives."""
+    roles: Sequence[str]
+    """The keys of `selectors` that give elements of the content a role."""
 
     def select(self, key: str, root: HtmlElement) -> list[HtmlElement]:
         """Return the elements below `root` that the selectors of `key` match, in page order."""
@@ -50,31 +48,22 @@ class Theme:
         """Return the page's main element, by the first selector that finds one with content."""
         return _with_content(self.selectors["content"], root)
 
-    def roles(self, content: HtmlElement) -> Roles:
+    def roles_in(self, content: HtmlElement) -> Roles:
         """Return the roles of the elements."""
-        found: Roles = defaultdict(dict)
-        known: dict[tuple[str, str], list[str]] = {}
-        on_page: set[str] = set()
+        named: dict[str, list[HtmlElement]] = defaultdict(list)
         for one in content.iter():
-            kind = (str(one.tag), one.get("class") or "")
-            if kind not in known:
-                names = _names_of(*kind)
-                on_page.update(names)
-                known[kind] = self._roles_of(names)
-            for role in known[kind]:
-                found[role][one] = None
-        for one in content.xpath("descendant-or-self::*[@role or @data-type]"):
-            values = (f"[{name}={one.get(name)}]" for name in ("role", "data-type"))
-            for role in self._roles_of(values):
-                found[role][one] = None
-        for css, role in self.others:
-            # Most pages lack most names: to evaluate every selector takes half the reading's time.
-            if _required(css) <= on_page:
-                found[role] |= dict.fromkeys(_compiled(css)(content))
+            own = one.get("class"), one.get("role"), one.get("data-type")
+            for name in _names_of(str(one.tag), *own):
+                named[name].append(one)
+        found: Roles = {role: {} for role in self.roles}
+        for role in self.roles:
+            for css in self.selectors[role]:
+                if css in named:
+                    found[role] |= dict.fromkeys(named[css])
+                # Most pages lack most names; to evaluate all selectors takes as long as the rest.
+                elif not _SIMPLE.fullmatch(css) and _required(css) <= named.keys():
+                    found[role] |= dict.fromkeys(_compiled(css)(content))
         return found
-
-    def _roles_of(self, names: Iterable[str]) -> list[str]:
-        return [role for name in names for role in self.simple.get(name, ())]
 
 
 def _with_content(selectors: Sequence[str], root: HtmlElement) -> HtmlElement | None:
@@ -85,9 +74,12 @@ def _with_content(selectors: Sequence[str], root: HtmlElement) -> HtmlElement | 
     return None
 
 
-def _names_of(tag: str, classes: str) -> list[str]:
-    """Return the simple selectors that match an element by its tag and classes."""
-    return [tag, *(name for one in classes.split() for name in (f".{one}", f"{tag}.{one}"))]
+@lru_cache(1 << 14)
+def _names_of(tag: str, classes: str | None, role: str | None, kind: str | None) -> list[str]:
+    """Return the simple selectors that match an element with these attributes."""
+    named = (name for one in (classes or "").split() for name in (f".{one}", f"{tag}.{one}"))
+    values = ((name, one) for name, one in (("role", role), ("data-type", kind)) if one)
+    return [tag, *named, *(f"[{name}={one}]" for name, one in values)]
 
 
 @cache
@@ -114,17 +106,9 @@ def _theme(table: Mapping[str, str | list[str]], page: _Lists, site: _Lists) -> 
     common = page | site
     selectors = {key: [*common.get(key, ()), *own.get(key, ())] for key in (*common, *own)}
     selectors["content"] = [*own.get("content", ()), *site["content"]]
-    simple: dict[str, list[str]] = defaultdict(list)
-    others = []
-    for role in page:
-        for css in selectors[role]:
-            if _SIMPLE.fullmatch(css):
-                simple[css].append(role)
-            else:
-                others.append((css, role))
     name, marker, generator = (str(table.get(key, "")) for key in ("name", "marker", "generator"))
     pattern = re.compile(generator or "(?!)", re.IGNORECASE)
-    return Theme(name, pattern, marker, selectors, own.get("content", ()), simple, others)
+    return Theme(name, pattern, marker, selectors, own.get("content", ()), [*page])
 
 
 def fallback() -> Theme:

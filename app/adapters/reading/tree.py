@@ -10,7 +10,7 @@ import lxml.html
 from lxml import etree
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import NO_SPAN
+from app.adapters.reading.drafts import GAP, NO_SPAN
 from app.adapters.reading.formulas import mark_formulas
 from app.adapters.reading.hidden import drop_hidden
 from app.adapters.reading.shown_text import is_rendered
@@ -27,8 +27,6 @@ _C0 = bytes({*range(1, 0x20), 0x7F} - {*b"\t\n\f\r"})
 _FORMATTING = re.compile(r"</?(?:b|i|u|font|span)\b[^<>]*>")
 SPAN = "data-span"
 """Attribute with the source span of an element that is rendered from Markdown: "start:end"."""
-GAP = "\x80"
-"""Stands where the page shows something that is not in the text, such as a line's number."""
 _GENERATED_ID = re.compile(
     r"^(?:id|index-|__\w+|cell-id|tab(?:set)?-?|radix-|:r|MathJax|(?:user-content-)?fnref|fr-\d|cb\d"
     r"|(?:user-content-)?(?:fn|footnotes?)(?:[:-]?\d|$)|\d+$|(?:exercise|solution)-content)\S*$"
@@ -96,7 +94,7 @@ def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:
     content = theme.content(root)
     if content is None:
         return None
-    roles = theme.roles(content)
+    roles = theme.roles_in(content)
     for code in (one for element in roles["console"] for one in element.iter("code")):
         # Its text is mark-up that a script shows.
         text = unescape(_FORMATTING.sub("", code.text_content()))

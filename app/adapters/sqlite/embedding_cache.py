@@ -47,14 +47,7 @@ class SqliteEmbeddingCache:
 
     @in_thread
     def faults(self) -> list[str]:
-        """Check the whole file and each vector; a line of text for each fault."""
-
-        def check(connection: sqlite3.Connection) -> list[str]:
-            rows = connection.execute("SELECT key, CAST(vector AS BLOB) FROM vectors")
-            damaged = sum(_vector(key, row) is None for key, row in rows)
-            return [f"vectors that differ from their checksums: {damaged}"] if damaged else []
-
-        return self._file.faults(check)
+        return self._file.faults(_check)
 
     @in_thread
     def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
@@ -68,8 +61,6 @@ class SqliteEmbeddingCache:
     def _found(self, keys: Sequence[bytes]) -> dict[bytes, Vector | None]:
         """Return the vectors of those of the keys that have a row; None for a damaged one."""
         found: dict[bytes, Vector | None] = {}
-        if not keys or not self._file.path.exists():
-            return found
         with self._file.reading() as connection:
             for start in range(0, len(keys), _BATCH):
                 page = keys[start : start + _BATCH]
@@ -98,6 +89,13 @@ class SqliteEmbeddingCache:
             key.update(text.encode())
             keys.append(key.digest())
         return keys
+
+
+def _check(connection: sqlite3.Connection) -> None:
+    rows = connection.execute("SELECT key, CAST(vector AS BLOB) FROM vectors")
+    if damaged := sum(_vector(key, row) is None for key, row in rows):
+        message = f"vectors that differ from their checksums: {damaged}"
+        raise sqlite3.DatabaseError(message)
 
 
 def _vector(key: bytes, row: object) -> Vector | None:

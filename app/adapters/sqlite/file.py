@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,12 +35,12 @@ class SqliteFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Open an existing file for reading. StorageError if it is missing or not a database.
+        """Open the file for reading; a missing one reads as empty. StorageError if it is damaged.
 
         Creates and changes nothing, with one exception: SQLite rolls back a transaction that a
         crash interrupted. If the file may not be written, SQLite opens it for reading.
         """
-        with self.errors(), closing(_connect(self.path, "rw")) as connection:
+        with self.errors(), closing(self._open_to_read()) as connection:
             yield connection
 
     @contextmanager
@@ -56,23 +56,20 @@ class SqliteFile:
             self._create()
         return self._prepared(self.path)
 
-    def faults(
-        self, check: Callable[[sqlite3.Connection], Sequence[str]] = lambda _: ()
-    ) -> list[str]:
-        """Check the whole file, then what is in it; a line of text for each fault.
+    def faults(self, check: Callable[[sqlite3.Connection], object]) -> list[str]:
+        """Check the whole file, then its content: `check` raises for what is not as it was written.
 
-        SQLite reads every page, but rows have no checksums. `check` may raise as a read does.
+        SQLite reads every page, but rows have no checksums.
         """
-        if not self.path.exists():
-            return []
         try:
             with self.reading() as connection:
-                rows = connection.execute("pragma integrity_check(3)")
-                found = [str(row[0]) for row in rows if row[0] != "ok"]
-                found += check(connection)
+                ((found,),) = connection.execute("pragma integrity_check(1)")
+                if found != "ok":
+                    raise sqlite3.DatabaseError(found)
+                check(connection)
         except StorageError as error:
             return [str(error)]
-        return [str(self.damaged(reason)) for reason in found]
+        return []
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -81,19 +78,25 @@ class SqliteFile:
         """
         try:
             yield
-        except (sqlite3.OperationalError, OSError) as error:
+        except (sqlite3.DatabaseError, OSError) as error:
             # "no such table" or column: another database, or an empty file.
-            if isinstance(error, sqlite3.Error) and "no such" in str(error):
-                raise self.damaged(str(error)) from error
+            usable = isinstance(error, sqlite3.OperationalError) and "no such" not in str(error)
+            if not usable and isinstance(error, sqlite3.Error):
+                raise self._damaged(str(error)) from error
             message = f"{self.path}: {self.name} cannot be used: {error}; check RAG_HOME"
             raise StorageError(message) from error
-        except sqlite3.DatabaseError as error:
-            raise self.damaged(str(error)) from error
         except (ValueError, TypeError, RagError) as error:
-            raise self.damaged(type(error).__name__) from error
+            raise self._damaged(type(error).__name__) from error
 
-    def damaged(self, reason: str) -> StorageError:
+    def _damaged(self, reason: str) -> StorageError:
         return StorageError(f"{self.path}: {self.name} is damaged ({reason}): {self.remedy}")
+
+    def _open_to_read(self) -> sqlite3.Connection:
+        if self.path.exists():
+            return _connect(self.path, "rw")
+        empty = sqlite3.connect(":memory:", check_same_thread=False)
+        empty.executescript(self.schema)
+        return empty
 
     def _create(self) -> None:
         """Create the file in one step: another process would take one without tables for damaged.

@@ -1,32 +1,22 @@
-"""Ledgers of paragraph ids: one SQLite file per book."""
+"""Ledgers of paragraph ids: one SQLite file per book, each entry a JSON text."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from pathlib import Path
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from app.adapters.sqlite.file import SqliteFile
 from app.domain.book_id import BookId
-from app.domain.ledger import Entry, Ledger, LedgerParagraph, Located
+from app.domain.ledger import Entry, Ledger, Located
 from app.services.threads import in_thread
 
 _SCHEMA = """
-create table if not exists entry (
-  paragraph_id text primary key, live integer not null, "order" integer not null,
-  content_id text not null, text text not null, file text not null, heading_path text not null,
-  url text not null, author_id text not null, nearest text not null
-) strict;
-create table if not exists alias (
-  alias text primary key, paragraph_id text not null
-) strict;
+create table if not exists entry (paragraph_id text primary key, entry text not null) strict;
+create table if not exists alias (alias text primary key, paragraph_id text not null) strict;
 """
-
-_COLUMNS = """
-select paragraph_id, live, "order", content_id, text, file, heading_path, url, author_id,
-nearest from entry
-"""
+_ENTRY = TypeAdapter(Entry)
 
 
 class SqliteLedgers:
@@ -37,41 +27,31 @@ class SqliteLedgers:
 
     @in_thread
     def load(self, book: BookId) -> Ledger:
-        file = self._file(book)
-        if not file.path.exists():
-            return Ledger()
-        with file.reading() as connection:
+        with self._file(book).reading() as connection:
             return _load(connection)
 
     @in_thread
     def locate(self, book: BookId, paragraph_id: str) -> Located | None:
         """Read one row for a live paragraph; the whole ledger for an alias or a tombstone."""
-        file = self._file(book)
-        if not file.path.exists():
-            return None
-        with file.reading() as connection:
-            query = f"{_COLUMNS} where paragraph_id = ? and live = 1"
-            row = connection.execute(query, (paragraph_id,)).fetchone()
-            return Located(_entry(row)) if row else _load(connection).locate(paragraph_id)
+        with self._file(book).reading() as connection:
+            query = "select entry from entry where paragraph_id = ?"
+            for (row,) in connection.execute(query, (paragraph_id,)):
+                if (entry := _ENTRY.validate_json(row)).live:
+                    return Located(entry)
+            return _load(connection).locate(paragraph_id)
 
     @in_thread
     def save(self, book: BookId, ledger: Ledger) -> None:
         with self._file(book).writing() as connection:
             connection.execute("delete from entry")
             connection.execute("delete from alias")
-            rows = map(_row, ledger.entries.values())
-            connection.executemany("insert into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            rows = ((key, _ENTRY.dump_json(one).decode()) for key, one in ledger.entries.items())
+            connection.executemany("insert into entry values (?, ?)", rows)
             connection.executemany("insert into alias values (?, ?)", ledger.aliases.items())
 
     @in_thread
     def faults(self, book: BookId) -> list[str]:
-        """Check the whole file and every entry; a line of text for each fault."""
-
-        def check(connection: sqlite3.Connection) -> list[str]:
-            _load(connection)
-            return []
-
-        return self._file(book).faults(check)
+        return self._file(book).faults(_load)
 
     def _file(self, book: BookId) -> SqliteFile:
         return SqliteFile(
@@ -85,20 +65,7 @@ class SqliteLedgers:
 
 
 def _load(connection: sqlite3.Connection) -> Ledger:
-    order = 'order by live desc, "order", paragraph_id'
-    entries = [_entry(row) for row in connection.execute(_COLUMNS + order)]
-    aliases = dict(connection.execute("select * from alias order by alias"))
-    return Ledger({e.paragraph_id: e for e in entries}, aliases)
-
-
-def _entry(row: tuple[Any, ...]) -> Entry:
-    pid, live, order, content, text, file, path, url, author, nearest = row
-    paragraph = LedgerParagraph(content, text, file, tuple(json.loads(path)), url, author)
-    return Entry(pid, paragraph, order, bool(live), nearest)
-
-
-def _row(entry: Entry) -> tuple[object, ...]:
-    one = entry.paragraph
-    path = json.dumps(one.heading_path, ensure_ascii=False)
-    ids = (entry.paragraph_id, int(entry.live), entry.order, one.content_id)
-    return (*ids, one.text, one.file, path, one.url, one.author_id, entry.nearest)
+    rows = connection.execute("select entry from entry")
+    entries = [_ENTRY.validate_json(row) for (row,) in rows]
+    aliases = dict(connection.execute("select * from alias"))
+    return Ledger({one.paragraph_id: one for one in entries}, aliases)

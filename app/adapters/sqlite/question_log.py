@@ -27,7 +27,7 @@ class SqliteQuestionLog:
     """Implements `QuestionStore`; safe in several threads and processes."""
 
     def __init__(self, path: Path) -> None:
-        """Nothing is opened yet; the first call creates the file."""
+        """Nothing is opened yet; the first `add` creates the file."""
         remedy = "restore a copy, or delete this file"
         self._file = SqliteFile(path, _SCHEMA, "the question log", remedy)
 
@@ -40,7 +40,7 @@ class SqliteQuestionLog:
     def find(self, selected: Selected) -> list[LoggedAnswer]:
         where, values = _where(selected)
         query = f"SELECT entry FROM answers WHERE {where} ORDER BY asked_at, id"  # noqa: S608 - no values
-        with self._file.writing() as connection:
+        with self._file.reading() as connection:
             return [_ENTRY.validate_json(entry) for (entry,) in connection.execute(query, values)]
 
     @in_thread
@@ -61,9 +61,8 @@ class SqliteQuestionLog:
 
     @in_thread
     def faults(self) -> list[str]:
-        """Check the whole file; a line of text for each fault."""
         query = "SELECT entry FROM answers LIMIT 1"
-        return self._file.faults(lambda connection: connection.execute(query).fetchall()[1:])
+        return self._file.faults(lambda connection: connection.execute(query).fetchall())
 
 
 def _row(answer: LoggedAnswer) -> tuple[object, ...]:

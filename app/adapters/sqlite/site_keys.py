@@ -29,19 +29,24 @@ class SqliteSiteKeys:
             "the file of keys",
             "restore a copy, or delete this file and make new keys",
         )
-        self._read: tuple[tuple[int, int, int], tuple[SiteKey, ...]] | None = None
+        self._read: tuple[tuple[int, int, int] | None, tuple[SiteKey, ...]] | None = None
 
     def all(self) -> tuple[SiteKey, ...]:
         """Return the keys in order of creation; the file is read again only if it changed."""
         with self._file.errors():
-            try:
-                stat = self._file.path.stat()
-            except FileNotFoundError:
-                return ()
-            version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+            version = self._version()
             if self._read is None or self._read[0] != version:
-                self._read = (version, self._load())
+                with self._file.reading() as connection:
+                    self._read = (version, _load(connection))
             return self._read[1]
+
+    def _version(self) -> tuple[int, int, int] | None:
+        """A value that changes with the file; None if it is missing."""
+        try:
+            stat = self._file.path.stat()
+        except FileNotFoundError:
+            return None
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
     def add(self, key: SiteKey) -> None:
         with self._file.writing() as connection:
@@ -54,18 +59,12 @@ class SqliteSiteKeys:
 
     @in_thread
     def faults(self) -> list[str]:
-        """Check the whole file and each key; a line of text for each fault."""
+        return self._file.faults(_load)
 
-        def check(_: sqlite3.Connection) -> list[str]:
-            self._load()
-            return []
 
-        return self._file.faults(check)
-
-    def _load(self) -> tuple[SiteKey, ...]:
-        with self._file.reading() as connection:
-            found = [_key(entry) for (entry,) in connection.execute("SELECT entry FROM keys")]
-        return tuple(sorted(found, key=lambda key: (key.created_at, key.digest)))
+def _load(connection: sqlite3.Connection) -> tuple[SiteKey, ...]:
+    found = [_key(entry) for (entry,) in connection.execute("SELECT entry FROM keys")]
+    return tuple(sorted(found, key=lambda key: (key.created_at, key.digest)))
 
 
 def _key(entry: str) -> SiteKey:

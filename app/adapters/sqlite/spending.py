@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from threading import Lock
 
 from app.adapters.sqlite.file import SqliteFile
-from app.services.budget import Spent
+from app.services.budget import Dollars
 from app.services.threads import in_thread
 
 _SCHEMA = """
@@ -38,42 +38,35 @@ class SqliteSpending:
             self._connection.close()
 
     @in_thread
-    def spent(self, day: date) -> Spent:
+    def spent(self, day: date) -> Dollars:
+        query = (
+            "SELECT coalesce(sum(usd) FILTER (WHERE day = ?), 0.0), coalesce(sum(usd), 0.0) "
+            "FROM spending WHERE substr(day, 1, 7) = ?"
+        )
         with self._transaction() as connection:
-            return _spent(connection, day)
+            row = connection.execute(query, (day.isoformat(), f"{day:%Y-%m}")).fetchone()
+        return {"day": row[0], "month": row[1]}
 
     @in_thread
-    def add(self, day: date, usd: float) -> Spent:
+    def add(self, day: date, usd: float) -> None:
         with self._transaction() as connection:
             connection.execute(
                 "INSERT INTO spending VALUES (?, ?) "
                 "ON CONFLICT (day) DO UPDATE SET usd = usd + excluded.usd",
                 (day.isoformat(), usd),
             )
-            return _spent(connection, day)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock, self._file.errors():
             try:
-                if self._connection is None:
-                    self._connection = self._file.open_to_write()
+                self._connection = self._connection or self._file.open_to_write()
                 with self._connection as connection:
                     connection.execute("BEGIN IMMEDIATE")
                     yield connection
             except (sqlite3.Error, OSError):
                 # The next call opens the file again: it may have been repaired or moved.
                 if self._connection is not None:
-                    with suppress(sqlite3.Error):
-                        self._connection.close()
-                    self._connection = None
+                    self._connection.close()
+                self._connection = None
                 raise
-
-
-def _spent(connection: sqlite3.Connection, day: date) -> Spent:
-    query = (
-        "SELECT coalesce(sum(usd) FILTER (WHERE day = ?), 0.0), coalesce(sum(usd), 0.0) "
-        "FROM spending WHERE substr(day, 1, 7) = ?"
-    )
-    of_day, of_month = connection.execute(query, (day.isoformat(), f"{day:%Y-%m}")).fetchone()
-    return Spent(of_day, of_month)

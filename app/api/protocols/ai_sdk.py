@@ -6,37 +6,27 @@ https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from app.api.asking import streamed
-from app.api.events import MEDIA_TYPE, EventStreamResponse, data_frame, json_frame
+from app.api.events import DONE, MEDIA_TYPE, EventStreamResponse, frame
 from app.api.keys import BEARER
 from app.api.limits import answering
 from app.api.problems import ErrorEvent
-from app.api.protocols.conversation import MAX_MESSAGES, chat_request
+from app.api.protocols.conversation import MAX_MESSAGES, chat_request, finish_reason
 from app.api.requests import EXAMPLE, BookName, ReadingContext
-from app.api.responses import CitationBody, answer_json
-from app.api.routes import Rag, problems
-from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, TextDelta
-from app.domain.characters import printable
+from app.domain.answer import AnswerEvent, Citation, CitationFound, Finished, Started, TextDelta
 
 _HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
 _TEXT_ID = "answer"
 _ABOUT = (
-    "figures",
-    "mode",
-    "confidence",
-    "refused",
-    "degraded",
-    "exercise",
-    "follow_ups",
+    *("figures", "mode", "confidence", "refused", "degraded", "exercise", "follow_ups"),
     "searched_for",
 )
-_CITATION = {"index", "start", "end", "paragraph_id", "url", "permalink", "title", "quote", "book"}
 
 
 class UiPart(BaseModel):
@@ -48,8 +38,9 @@ class UiMessage(BaseModel):
     role: Literal["system", "user", "assistant"]
     parts: list[UiPart]
 
-    def read(self) -> str:
-        return "\n\n".join(part.text for part in self.parts if part.type == "text" and part.text)
+    def turn(self) -> tuple[str, str]:
+        texts = (part.text for part in self.parts if part.type == "text" and part.text)
+        return self.role, "\n\n".join(texts)
 
 
 class UiRequest(ReadingContext):
@@ -76,16 +67,15 @@ class UiMessageEvents:
     client does not send it back with the next question, as it does the other parts.
     """
 
-    def __init__(self, public_url: str) -> None:
-        self._public_url = public_url
+    def __init__(self) -> None:
         self._sources: set[str] = set()
 
     def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
-        yield from map(json_frame, self._parts(event))
-        if not isinstance(event, Started | TextDelta | CitationFound):
-            yield data_frame("[DONE]")
+        yield from map(frame, self._parts(event))
+        if isinstance(event, ErrorEvent | Finished):
+            yield DONE
 
-    def _parts(self, event: AnswerEvent | ErrorEvent) -> Iterator[dict[str, Any]]:
+    def _parts(self, event: AnswerEvent | ErrorEvent) -> Iterator[dict[str, object]]:
         if isinstance(event, ErrorEvent):
             yield {"type": "error", "errorText": event.message}
         elif isinstance(event, Started):
@@ -93,29 +83,26 @@ class UiMessageEvents:
             yield {"type": "start-step"}
             yield {"type": "text-start", "id": _TEXT_ID}
         elif isinstance(event, TextDelta):
-            yield {"type": "text-delta", "id": _TEXT_ID, "delta": printable(event.text)}
+            yield {"type": "text-delta", "id": _TEXT_ID, "delta": event.text}
         elif isinstance(event, CitationFound):
             yield from self._cited(event.citation)
         else:
+            answer = event.answer
             yield {"type": "text-end", "id": _TEXT_ID}
-            answer = answer_json(event.answer, self._public_url)
-            about = {name: answer[name] for name in _ABOUT}
+            about = {name: getattr(answer, name) for name in _ABOUT}
             yield {"type": "data-answer", "data": about}
-            passages = {"passages": answer["passages"], "sources": answer["sources"]}
+            passages = {"passages": answer.passages, "sources": answer.sources}
             yield {"type": "data-passages", "data": passages, "transient": True}
             yield {"type": "finish-step"}
-            reason = "length" if event.answer.truncated else "stop"
-            yield {"type": "finish", "finishReason": reason}
+            yield {"type": "finish", "finishReason": finish_reason(answer)}
 
-    def _cited(self, citation: Citation) -> Iterator[dict[str, Any]]:
+    def _cited(self, citation: Citation) -> Iterator[dict[str, object]]:
         source = f"{citation.book}/{citation.paragraph_id}"
         if source not in self._sources:
             self._sources.add(source)
-            title = printable(citation.title)
-            found = {"sourceId": source, "url": citation.url, "title": title}
+            found = {"sourceId": source, "url": citation.url, "title": citation.title}
             yield {"type": "source-url", **found}
-        body = CitationBody.model_validate(citation, context={"public_url": self._public_url})
-        yield {"type": "data-citation", "data": body.model_dump(mode="json", include=_CITATION)}
+        yield {"type": "data-citation", "data": citation}
 
 
 router = APIRouter(tags=["protocols"])
@@ -125,14 +112,12 @@ router = APIRouter(tags=["protocols"])
     "/v1/ai-sdk",
     summary="Ask by the AI SDK's stream of UI messages",
     responses={
-        200: {"description": "The parts of the answer's message.", "content": {MEDIA_TYPE: {}}},
-        **problems(401, 403, 404, 409, 422, 502, 503),
+        200: {"description": "The parts of the answer's message.", "content": {MEDIA_TYPE: {}}}
     },
     response_class=StreamingResponse,  # only for the OpenAPI description
     dependencies=[Depends(BEARER), Depends(answering)],
 )
-async def ui_messages(body: UiRequest, request: Request, rag: Rag) -> EventStreamResponse:
+async def ui_messages(body: UiRequest, request: Request) -> EventStreamResponse:
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""
-    turns = [(one.role, one.read()) for one in body.messages if one.role != "system"]
-    asked = chat_request(turns, body.book, body)
-    return await streamed(asked, request, UiMessageEvents(rag.settings.public_url).frames, _HEADERS)
+    asked = chat_request([one.turn() for one in body.messages], body.book, body)
+    return await streamed(asked, request, UiMessageEvents().frames, _HEADERS)

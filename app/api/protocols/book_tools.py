@@ -14,15 +14,15 @@ from pydantic import Field
 
 from app.api.asking import answer_events, searched
 from app.api.keys import books_for
-from app.api.limits import ANSWER, SEARCH, answer_place, charge_address
+from app.api.limits import ANSWER, SEARCH, answer_place, charge
 from app.api.protocols.linked_text import linked
 from app.api.requests import BookName, ChatRequest, Question
-from app.api.responses import HitBody, answer_body, printable_json
+from app.api.responses import HitBody, as_json
 from app.bootstrap.application import Application
 from app.domain.answering.passage_text import passage_markdown
 from app.domain.answering.request import require_length
 from app.domain.chunking.chunk import Chunk
-from app.domain.errors import BookNotFound, InputError
+from app.domain.errors import NO_BOOKS, BookNotFound, InputError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.answer_question import whole_answer
 
@@ -35,8 +35,6 @@ MAX_PASSAGES = 20
 
 _PASSAGE = {"book", "heading_path", "url", "paragraph_ids", "text", "score"}
 _CITATION = ("index", "book", "paragraph_id", "url", "title", "quote")
-
-
 Call: TypeAlias = Context[Any, Request]
 Count = Annotated[int, Field(ge=1, le=MAX_PASSAGES, description="How many passages.")]
 ParagraphId = Annotated[
@@ -65,10 +63,10 @@ class BookTools:
         request = self._request(call)
         require_length(question)
         books = SearchFilter(books=books_for(request, book))
-        charge_address(request, SEARCH)
+        charge(request, SEARCH)
         found = await searched(SearchQuery(question=question, k=count, filter=books), request)
-        hits = (HitBody.of(hit).model_dump(mode="json", include=_PASSAGE) for hit in found.hits)
-        return {"passages": list(hits)}
+        hits = [HitBody.of(hit).model_dump(include=_PASSAGE) for hit in found.hits]
+        return _result(passages=hits)
 
     async def ask_book(
         self, call: Call, question: Question, book: BookName | None = None
@@ -77,17 +75,19 @@ class BookTools:
         supports it; the book may also not say (`confidence`).
         """
         request = self._request(call)
-        charge_address(request, ANSWER)
+        charge(request, ANSWER)
         async with answer_place(request):
             found = await whole_answer(
                 answer_events(ChatRequest(question=question, book=book), request)
             )
-        body = answer_body(found, "").model_dump(mode="json")
-        return {
-            "answer": linked(found).text,
-            "citations": [{name: one[name] for name in _CITATION} for one in body["citations"]],
-            **{name: body[name] for name in ("mode", "confidence", "follow_ups")},
-        }
+        cited = [{name: getattr(one, name) for name in _CITATION} for one in found.citations]
+        return _result(
+            answer=linked(found).text,
+            citations=cited,
+            mode=found.mode,
+            confidence=found.confidence,
+            follow_ups=found.follow_ups,
+        )
 
     async def read_paragraph(
         self, call: Call, paragraph_id: ParagraphId, book: BookName | None = None
@@ -100,38 +100,36 @@ class BookTools:
             message = f"no book that may be asked has a paragraph {paragraph_id!r}"
             raise InputError(message)
         passage = found.passage
-        result: dict[str, Any] = printable_json(
-            {
-                "paragraph_id": found.paragraph_id,
-                "book": found.book,
-                "url": found.url,
-                "heading_path": passage.heading_path if passage else (),
-                "text": passage_markdown(passage) if passage else "",
-            }
+        return _result(
+            paragraph_id=found.paragraph_id,
+            book=found.book,
+            url=found.url,
+            heading_path=passage.heading_path if passage else (),
+            text=passage_markdown(passage) if passage else "",
         )
-        return result
 
     async def list_chapters(self, call: Call, book: BookName | None = None) -> dict[str, Any]:
         """List the chapters and pages of a textbook in reading order, with their addresses."""
         request = self._request(call)
         rag: Application = request.app.state.application
         indexed = await rag.index.books()
-        allowed = books_for(request, book) or [*indexed]
-        if len(allowed) != 1:
-            names = f"name one of {', '.join(allowed)}" if allowed else "the index holds no book"
-            message = f"book: {names}"
+        found = indexed.named(books_for(request, book))
+        if book and not found:
+            raise BookNotFound.among(book, indexed)
+        if len(found) != 1:
+            names = ", ".join(one.book for one in found)
+            message = f"book: name one of {names}" if found else NO_BOOKS
             raise InputError(message)
-        if allowed[0] not in indexed:
-            raise BookNotFound.among(allowed[0], indexed)
-        manifest = indexed[allowed[0]]
         chapters = [
             {"name": chapter.name, "pages": [*map(_page, chapter.pages)]}
-            for chapter in await rag.places.chapters(manifest)
+            for chapter in await rag.places.chapters(found[0])
         ]
-        result: dict[str, Any] = printable_json(
-            {"book": manifest.book, "title": manifest.title, "chapters": chapters}
-        )
-        return result
+        return _result(book=found[0].book, title=found[0].title, chapters=chapters)
+
+
+def _result(**fields: object) -> dict[str, Any]:
+    found: dict[str, Any] = as_json(fields)
+    return found
 
 
 def _page(first: Chunk) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Converts a conversation in another protocol to a request of `POST /v1/chat`."""
+"""What the other protocols have in common: a conversation becomes a request of `POST /v1/chat`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from app.api.requests import (
     ReadingContext,
     TurnBody,
 )
+from app.domain.answer import Answer
 from app.domain.book_id import BookId
 from app.domain.errors import QuestionError
 
@@ -26,9 +27,10 @@ def chat_request(
 ) -> ChatRequest:
     """Return a request with the last turn as question and the latest earlier turns as history.
 
-    `turns` are (role, text), role "user" or "assistant", oldest first. QuestionError unless the
-    last one is the user's; RequestValidationError if a field is invalid.
+    `turns` are (role, text), oldest first; other roles than "user" and "assistant" are left out.
+    QuestionError unless the last one is the user's; RequestValidationError if a field is invalid.
     """
+    turns = [one for one in turns if one[0] in {"user", "assistant"}]
     if not turns or turns[-1][0] != "user":
         message = "the last message must be the user's and contain text"
         raise QuestionError(message)
@@ -40,7 +42,7 @@ def chat_request(
         raise RequestValidationError(error.errors()) from error
 
 
-def _latest(turns: Sequence[tuple[str, str]]) -> list[TurnBody]:
+def _latest(turns: Sequence[tuple[str, str]]) -> tuple[TurnBody, ...]:
     kept: list[TurnBody] = []
     left = MAX_HISTORY_CHARS
     for role, text in reversed(turns):
@@ -50,4 +52,8 @@ def _latest(turns: Sequence[tuple[str, str]]) -> list[TurnBody]:
         if content:
             kept.append(TurnBody.model_validate({"role": role, "content": content}))
             left -= len(content)
-    return kept[::-1]
+    return tuple(reversed(kept))
+
+
+def finish_reason(answer: Answer) -> str:
+    return "length" if answer.truncated else "stop"

@@ -26,9 +26,8 @@ from starlette.types import Message, Receive, Scope, Send
 from app.api.asking import while_connected
 from app.api.problems import error_event, invalid_fields, report, status_of
 from app.api.protocols.book_tools import INSTRUCTIONS, BookTools
-from app.services.recording import REQUEST, Failure, current
-
-_log = logging.getLogger(__name__)
+from app.domain.errors import RagError
+from app.services.recording import current
 
 logging.getLogger("mcp").setLevel(logging.WARNING)  # on INFO it logs each request
 
@@ -78,21 +77,20 @@ def _forbid_other_arguments(tool: Tool) -> None:
 
 
 def _message(error: ToolError) -> str:
+    """Return what the model reads. Over stdin, its user may read the reason of any failure."""
     cause = error.__cause__
-    if isinstance(cause, ValidationError) and not isinstance(error, UnexpectedToolError):
-        return "; ".join(f"{one.field}: {one.message}" for one in invalid_fields(cause.errors()))
     if not isinstance(error, UnexpectedToolError) or not isinstance(cause, Exception):
+        if isinstance(cause, ValidationError):
+            fields = invalid_fields(cause.errors())
+            return "; ".join(f"{one.field}: {one.message}" for one in fields)
         return str(error)
     report(cause)
     failure, request_id = error_event(cause), current().request_id
-    if status_of(cause).status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        return f"{failure.message} ({failure.code})"
-    if request_id:
-        return f"{failure.message} (request {request_id}) ({failure.code})"
-    # Over stdio there is no request to log.
-    reason = Failure.of(REQUEST, cause).reason
-    _log.warning("mcp.call_failed", extra={"code": failure.code, "reason": reason})
-    return f"{failure.message} ({failure.code})"
+    if not request_id and isinstance(cause, RagError):
+        return f"{cause} ({failure.code})"
+    failed = request_id and status_of(cause).status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    quoted = f" (request {request_id})" if failed else ""
+    return f"{failure.message}{quoted} ({failure.code})"
 
 
 class McpEndpoint:

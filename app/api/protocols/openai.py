@@ -6,25 +6,24 @@ offsets of the link. Sampling parameters are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from app.api.asking import answered, streamed
-from app.api.events import MEDIA_TYPE, data_frame, json_frame
+from app.api.events import DONE, MEDIA_TYPE, frame
 from app.api.keys import BEARER, books_for
 from app.api.limits import answering
 from app.api.problems import ErrorEvent
-from app.api.protocols.conversation import MAX_MESSAGES, chat_request
+from app.api.protocols.conversation import MAX_MESSAGES, chat_request, finish_reason
 from app.api.protocols.linked_text import CitationLink, LinkedText, linked, without_links
-from app.api.protocols.openai_errors import errors, stream_error
-from app.api.requests import EXAMPLE, ChatRequest, ReadingContext
-from app.api.routes import Rag
+from app.api.protocols.openai_errors import ERRORS, stream_error
+from app.api.requests import EXAMPLE, ReadingContext
+from app.api.routes import PrintableResponse, Rag
 from app.bootstrap.application import Application
 from app.domain.answer import (
     Answer,
@@ -49,11 +48,12 @@ class Message(BaseModel):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[TextPart] | None = None
 
-    @property
-    def text(self) -> str:
-        if isinstance(self.content, list):
-            return "\n\n".join(part.text for part in self.content)
-        return self.content or ""
+    def turn(self) -> tuple[str, str]:
+        """Return role and text, without the links that an answer was given."""
+        text = self.content or ""
+        if isinstance(text, list):
+            text = "\n\n".join(part.text for part in text)
+        return self.role, without_links(text) if self.role == "assistant" else text
 
 
 class StreamOptions(BaseModel):
@@ -85,20 +85,11 @@ class CompletionRequest(ReadingContext):
     response_format: ResponseFormat | None = None
 
 
-def _annotations(links: Sequence[CitationLink]) -> list[dict[str, Any]]:
+def _annotation(link: CitationLink) -> dict[str, Any]:
     """`content[start_index:end_index]` is a citation's link, in Unicode code points."""
-    return [
-        {
-            "type": "url_citation",
-            "url_citation": {
-                "start_index": link.start,
-                "end_index": link.end,
-                "title": link.citation.title,
-                "url": link.citation.url,
-            },
-        }
-        for link in links
-    ]
+    place = {"start_index": link.start, "end_index": link.end}
+    cited = {"title": link.citation.title, "url": link.citation.url}
+    return {"type": "url_citation", "url_citation": {**place, **cited}}
 
 
 def _usage(usage: Usage) -> dict[str, int]:
@@ -116,25 +107,21 @@ def _completion(model: str, answer: Answer) -> dict[str, Any]:
         "role": "assistant",
         "content": written.text,
         "refusal": None,
-        "annotations": _annotations(written.links),
+        "annotations": [*map(_annotation, written.links)],
     }
     choice = {"index": 0, "message": message, "logprobs": None}
     return {
         **_identity(model),
         "object": "chat.completion",
-        "choices": [{**choice, "finish_reason": _finish_reason(answer)}],
+        "choices": [{**choice, "finish_reason": finish_reason(answer)}],
         "usage": _usage(answer.usage),
     }
 
 
 def _model(manifest: BookManifest) -> dict[str, Any]:
     created = int(datetime.fromisoformat(manifest.created_at).timestamp())
-    return {
-        "id": manifest.book,
-        "object": "model",
-        "created": created,
-        "owned_by": "textbook-rag",
-    }
+    about = {"object": "model", "owned_by": "textbook-rag"}
+    return {"id": manifest.book, "created": created, **about}
 
 
 class CompletionEvents:
@@ -152,7 +139,7 @@ class CompletionEvents:
 
     def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
         if isinstance(event, ErrorEvent):
-            yield json_frame(stream_error(event))
+            yield frame(stream_error(event))
         elif isinstance(event, Started):
             yield self._frame({"role": "assistant", "content": ""})
         elif isinstance(event, TextDelta):
@@ -167,25 +154,21 @@ class CompletionEvents:
     def _end(self, event: Finished) -> Iterator[bytes]:
         self._text.close(event.answer.figures)
         yield from self._unsent()
-        yield self._frame({}, _finish_reason(event.answer))
+        yield self._frame({}, finish_reason(event.answer))
         if self._with_usage:
-            yield json_frame({**self._chunk, "choices": [], "usage": _usage(event.answer.usage)})
-        yield data_frame("[DONE]")
+            yield frame({**self._chunk, "choices": [], "usage": _usage(event.answer.usage)})
+        yield DONE
 
     def _unsent(self) -> Iterator[bytes]:
         text, links = self._text.text[self._sent :], self._text.links[self._linked :]
         self._sent, self._linked = self._sent + len(text), self._linked + len(links)
         if text:
-            annotations = {"annotations": _annotations(links)} if links else {}
+            annotations = {"annotations": [*map(_annotation, links)]} if links else {}
             yield self._frame({"content": text, **annotations})
 
     def _frame(self, delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        return json_frame({**self._chunk, "choices": [choice]})
-
-
-def _finish_reason(answer: Answer) -> str:
-    return "length" if answer.truncated else "stop"
+        return frame({**self._chunk, "choices": [choice]})
 
 
 def _identity(model: str) -> dict[str, Any]:
@@ -196,29 +179,14 @@ def _identity(model: str) -> dict[str, Any]:
 router = APIRouter(tags=["protocols"])
 
 
-async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest:
-    """Dependency: the question. BookNotFound, BookNotAllowed, RequestValidationError."""
-    book = (await _book_of(body.model, request, rag)).book
-    turns = [
-        (one.role, without_links(one.text) if one.role == "assistant" else one.text)
-        for one in body.messages
-        if one.role in {"user", "assistant"}
-    ]
-    return chat_request(turns, book, body)
-
-
-async def _book_of(model: str, request: Request, rag: Application) -> BookManifest:
+async def _book_of(model: str, request: Request, rag: Application) -> BookId:
     """Return the book. BookNotFound; BookNotAllowed if the request's key is not valid for it."""
     if is_book_id(model):
-        books_for(request, BookId(model))
-        manifest = (await rag.index.books()).get(BookId(model))
-        if manifest is not None:
-            return manifest
+        (book,) = books_for(request, BookId(model))
+        if book in await rag.index.books():
+            return book
     message = f"no book {model[:80]!r} in the index; GET /v1/models lists them"
     raise BookNotFound(message)
-
-
-Asked = Annotated[ChatRequest, Depends(_asked)]
 
 
 @router.post(
@@ -229,37 +197,29 @@ Asked = Annotated[ChatRequest, Depends(_asked)]
             "description": "The completion; with `stream` its chunks, then `[DONE]`.",
             "content": {MEDIA_TYPE: {}},
         },
-        **errors(401, 403, 404, 409, 502, 503),
+        **ERRORS,
     },
     dependencies=[Depends(BEARER), Depends(answering)],
 )
-async def completions(body: CompletionRequest, asked: Asked, request: Request) -> Response:
+async def completions(body: CompletionRequest, request: Request, rag: Rag) -> Response:
     """Answer the last message from the book; each citation is a link and an annotation."""
+    book = await _book_of(body.model, request, rag)
+    asked = chat_request([one.turn() for one in body.messages], book, body)
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
         events = CompletionEvents(body.model, with_usage=with_usage)
         return await streamed(asked, request, events.frames)
-    return JSONResponse(_completion(body.model, await answered(asked, request)))
+    return PrintableResponse(_completion(body.model, await answered(asked, request)))
 
 
 @router.get(
     "/v1/models",
     summary="The books, as OpenAI's models",
-    responses=errors(401, 403, 503),
+    responses=ERRORS,
     dependencies=[Depends(BEARER)],
 )
 async def models(request: Request, rag: Rag) -> Response:
     """The books that may be asked with the key."""
     allowed = books_for(request, None)
     found = (await rag.index.books()).named(allowed)
-    return JSONResponse({"object": "list", "data": [_model(one) for one in found]})
-
-
-@router.get(
-    "/v1/models/{model}",
-    summary="A book, as OpenAI's model",
-    responses=errors(401, 403, 404, 503),
-    dependencies=[Depends(BEARER)],
-)
-async def model(model: str, request: Request, rag: Rag) -> Response:
-    return JSONResponse(_model(await _book_of(model, request, rag)))
+    return PrintableResponse({"object": "list", "data": [_model(one) for one in found]})

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from app.api.problems import ErrorEvent, Problem
-from app.api.routes import problems
+from app.api.problems import STATUSES, ErrorEvent, Problem, title_of
 
 PATHS = ("/v1/chat/completions", "/v1/models")
 _STATUSES = {422: 400}
@@ -16,10 +14,11 @@ _CODES = {"key_unknown": "invalid_api_key", "book_not_found": "model_not_found"}
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
-def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the `responses` of a route with these errors and those of every route."""
-    found = problems(*statuses).items()
-    return {status: {"description": about["description"]} for status, about in found}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"description": title_of(status), "content": {"application/json": {}}}
+    for status in STATUSES
+}
+"""The `responses` of its routes."""
 
 
 def stream_error(event: ErrorEvent) -> dict[str, Any]:
@@ -32,11 +31,11 @@ def openai_error(problem: Problem) -> tuple[int, dict[str, Any]]:
     status = _STATUSES.get(problem.status, problem.status)
     kind = "server_error" if status >= 500 else "invalid_request_error"
     message = f"{problem.detail} (request {problem.request_id})"
-    fields = [one.field.removeprefix("body.") for one in problem.errors or ()]
-    return status, _error(message, _TYPES.get(status, kind), problem.code, fields)
+    invalid = problem.errors[0].field if problem.errors else ""
+    param = invalid.removeprefix("body.") or None
+    return status, _error(message, _TYPES.get(status, kind), problem.code, param)
 
 
-def _error(message: str, kind: str, code: str, fields: Sequence[str] = ()) -> dict[str, Any]:
-    param = next(iter(fields), "") or None
-    code = _CODES.get(code, code)
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+def _error(message: str, kind: str, code: str, param: str | None = None) -> dict[str, Any]:
+    named = {"param": param, "code": _CODES.get(code, code)}
+    return {"error": {"message": message, "type": kind, **named}}

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, islice, takewhile
 
-from app.domain.answering.extractive import ExtractiveAnswer, answer_of
+from app.domain.answering.extractive import ChosenPassage, ExtractiveAnswer, answer_of
 from app.domain.answering.intents import CHAPTER_NOUNS
-from app.domain.answering.passages import ChosenPassage
 from app.domain.answering.units import (
     INTRODUCING,
     NEVER_QUOTED,
@@ -17,7 +16,7 @@ from app.domain.answering.units import (
     Unit,
     ends_sentence,
     has_sentence,
-    units,
+    units_of,
     whole_unit,
 )
 from app.domain.book_id import BookId
@@ -132,19 +131,19 @@ def summary(
     """
     own = summary_sections(passages)
     context: list[ContextPassage] = []
-    excerpts: list[Sequence[Unit]] = []
+    chosen: list[ChosenPassage] = []
     for section in own or outline(passages):
-        start = len(context)
-        context += section[: _fitting((one.tokens for one in section), token_budget)]
-        places = range(start, len(context))
+        held = section[: _fitting((one.tokens for one in section), token_budget)]
+        context += held
         if own:
-            blocks = [whole_unit(at, context[at]) for at in places]
-            excerpts.append(_leading(blocks, MAX_SUMMARY_WORDS // len(own)))
+            shown = _leading([*map(whole_unit, held)], MAX_SUMMARY_WORDS // len(own))
         else:
-            excerpts.append(_first_sentence(units(context, split_sentences, language, places)))
-    # Without marks, since all of it is the answer.
-    chosen = [ChosenPassage(tuple(one)) for one in excerpts if one]
-    return context, answer_of(chosen, context, titled=len(chosen) > 1)
+            shown = _first_sentence(
+                unit for one in held for unit in units_of(one, split_sentences, language)
+            )
+        # Without marks, since all of it is the answer.
+        chosen += [ChosenPassage(shown)] if shown else []
+    return context, answer_of(chosen, titled=len(chosen) > 1)
 
 
 def _fitting(sizes: Iterable[int], limit: int) -> int:
@@ -215,5 +214,4 @@ def _sections(text: Iterable[ContextPassage], depth: int) -> list[list[ContextPa
 
 def quiz(exercises: Sequence[ContextPassage]) -> ExtractiveAnswer:
     """Return the exercises, one passage each."""
-    asked = [ChosenPassage((whole_unit(at, one),)) for at, one in enumerate(exercises)]
-    return answer_of(asked, exercises)
+    return answer_of(ChosenPassage([whole_unit(one)]) for one in exercises)

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.domain.answer import Citation, CitationFound, Statement, TextDelta
-from app.domain.answering.verification import CitationList, Quote, Verifier
+from app.domain.answering.units import Unit as Cited
+from app.domain.answering.verification import CitationList, Verifier
 from app.domain.characters import without_invisible
 from app.domain.document import Span
 from app.domain.generated_text.citation_markers import without_markers
@@ -45,7 +46,7 @@ class _Stated:
     end: int
     cited: set[str] = field(default_factory=set)
     """Ids of the paragraphs whose citation was verified."""
-    attributed: Quote | None = None
+    attributed: Cited | None = None
     """What supports the statement without a citation."""
     supported: bool = False
 

@@ -48,15 +48,15 @@ def exercises(context: Sequence[ContextPassage]) -> list[ContextPassage]:
     If the heading above an exercise asks the question, its text replaces the exercise: the text
     below it has choices, often with their solution.
     """
-    return [_asked(one) for one in context if one.passage.kind is BlockKind.EXERCISE]
-
-
-def _asked(exercise: ContextPassage) -> ContextPassage:
-    heading = "".join(exercise.passage.heading_path[-1:])
-    if not heading.endswith("?"):
-        return exercise
-    asked = replace(exercise.passage, text=heading, kind=BlockKind.HEADING)
-    return replace(exercise, passage=asked)
+    found = []
+    for one in context:
+        heading = "".join(one.passage.heading_path[-1:])
+        if one.passage.kind is BlockKind.EXERCISE and heading.endswith("?"):
+            asked = replace(one.passage, text=heading, kind=BlockKind.HEADING)
+            found.append(replace(one, passage=asked))
+        elif one.passage.kind is BlockKind.EXERCISE:
+            found.append(one)
+    return found
 
 
 def exercise_numbered(
@@ -86,15 +86,18 @@ def task_label(task: Passage) -> tuple[int, ...]:
 
 
 def asked_exercise(asked: frozenset[int], hits: Sequence[Hit], terms: Terms) -> str:
-    """Return the paragraph id of the exercise that the question repeats; "" if it repeats none."""
-    passages = [one for hit in hits for one in hit.chunk.passages]
-    similarities = [
-        (_similarity(asked, one, terms), one.paragraph_id)
-        for one in passages
-        if one.kind is BlockKind.EXERCISE
-    ]
-    similarity, best = max(similarities, key=lambda one: one[0], default=(0.0, ""))
-    return best if similarity >= SAME_TERMS and len(asked) >= FEWEST_TERMS else ""
+    """Return the paragraph id of the exercise that the question repeats; "" if it repeats none.
+
+    Exercises are compared with and without the choices of a multiple-choice question.
+    """
+    best, found = SAME_TERMS, ""
+    for one in (one for hit in hits for one in hit.chunk.passages):
+        if one.kind is BlockKind.EXERCISE and len(asked) >= FEWEST_TERMS:
+            forms = map(terms, (one.text, one.text.partition("\n\n")[0]))
+            similarity = max(len(asked & form) / len(asked | form) for form in forms)
+            if similarity > best or (similarity == best and not found):
+                best, found = similarity, one.paragraph_id
+    return found
 
 
 def solutions_by_place(passages: Iterable[Passage]) -> dict[str, tuple[str, ...]]:
@@ -119,26 +122,3 @@ def explaining(hits: Sequence[Hit]) -> list[Hit]:
     return [
         hit for hit in hits if any(one.kind not in NEVER_QUOTED for one in hit.chunk.passages)
     ] or list(hits)
-
-
-def for_solving(
-    context: Sequence[ContextPassage], solutions: Solutions
-) -> tuple[ContextPassage, ...]:
-    """Return the context without solutions; with SHOW, solutions become quotable paragraphs."""
-    if solutions is not Solutions.SHOW:
-        return tuple(one for one in context if one.passage.kind is not BlockKind.SOLUTION)
-    return tuple(
-        replace(one, passage=replace(one.passage, kind=BlockKind.PARAGRAPH))
-        if one.passage.kind is BlockKind.SOLUTION
-        else one
-        for one in context
-    )
-
-
-def _similarity(asked: frozenset[int], exercise: Passage, terms: Terms) -> float:
-    """Return the Jaccard similarity of question and exercise.
-
-    It is the higher one of the exercise with and without the choices of a multiple-choice question.
-    """
-    task = exercise.text.partition("\n\n")[0]
-    return max(len(asked & own) / len(asked | own) for own in map(terms, (exercise.text, task)))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from app.domain.answer import AnswerPassage
-from app.domain.answering.passage_text import passage_of, passages_text
-from app.domain.answering.passages import ChosenPassage, PassageSelector
-from app.domain.answering.relevance import Relevance, ScoredParagraph, ScoredUnit
+from app.domain.answering.passage_text import part_markdown
+from app.domain.answering.passages import choose, shown_part
+from app.domain.answering.relevance import ScoredParagraph
 from app.domain.answering.units import Unit, whole_unit
-from app.domain.document import Span
+from app.domain.document import BlockKind, Span
+from app.domain.fences_and_tables import table_row
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import joined_words
 
@@ -18,6 +20,18 @@ LEAST_GAP = 4.0
 """How much lower than the best paragraph's score that of a further passage may be."""
 MARKED_GAP = 0.4
 """How much lower than the best unit's score that of a marked unit may be."""
+
+_Claim: TypeAlias = tuple[Span, Unit]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPassage:
+    """Adjacent paragraphs of one section."""
+
+    parts: Sequence[Unit]
+    """What is shown of each paragraph: all of it, or a run of its units."""
+    marked: Sequence[Unit] = ()
+    """The units that answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,73 +43,95 @@ class ExtractiveAnswer:
     """
 
     text: str
-    claims: tuple[tuple[Span, Unit], ...]
+    claims: tuple[_Claim, ...]
     passages: tuple[AnswerPassage, ...] = ()
 
 
-def extract(relevance: Relevance, read: str = "") -> ExtractiveAnswer:
+def extract(paragraphs: Sequence[ScoredParagraph], read: str = "") -> ExtractiveAnswer:
     """Quote the best passages, best first; none if no paragraph answers.
 
     Text contained in `read`, the text that the reader asks about, is left out unless there is no
     other.
     """
-    context, paragraphs = relevance.context, relevance.paragraphs()
-    ranked = _ranked(paragraphs)
-    chosen = _chosen(context, paragraphs, ranked, read) or _chosen(context, paragraphs, ranked)
-    if not chosen:
-        return ExtractiveAnswer("", ())
-    scored = [
-        _unread([one for part in parts for one in paragraphs[part.passage].units], read)
-        for parts in chosen
-    ]
-    least = max(one.score for one in scored[0]) - MARKED_GAP
-    marked = [
-        tuple(one.unit for one in found if one.score >= least and relevance.answers(one))
-        for found in scored
-    ]
-    return answer_of([*map(ChosenPassage, chosen, marked)], context)
-
-
-def _unread(scored: Sequence[ScoredUnit], read: str) -> Sequence[ScoredUnit]:
-    """Return the units that `read` does not contain; all if it contains each."""
-    if not read:
-        return scored
-    told = joined_words(read)
-    return [one for one in scored if joined_words(one.unit.text) not in told] or scored
-
-
-def _chosen(
-    context: Sequence[ContextPassage],
-    paragraphs: Sequence[ScoredParagraph],
-    ranked: Sequence[int],
-    read: str = "",
-) -> list[tuple[Unit, ...]]:
-    selector = PassageSelector(context, paragraphs, read)
-    for at in ranked:
-        if paragraphs[at].score >= paragraphs[ranked[0]].score - LEAST_GAP:
-            selector.take(at)
-    return selector.passages()
-
-
-def _ranked(paragraphs: Sequence[ScoredParagraph]) -> list[int]:
-    """Return the positions of the paragraphs that answer, best first."""
     answering = [at for at, one in enumerate(paragraphs) if one.answers]
-    return sorted(answering, key=lambda at: (-paragraphs[at].score, at))
+    ranked = sorted(answering, key=lambda at: (-paragraphs[at].score, at))
+    near = [at for at in ranked if paragraphs[at].score >= paragraphs[ranked[0]].score - LEAST_GAP]
+    chosen = choose(paragraphs, near, read) or choose(paragraphs, near, "")
+    told = joined_words(read) if read else ""
+    least: float | None = None
+    passages = []
+    for places in chosen:
+        scored = [one for at in places for one in paragraphs[at].units]
+        new = [one for one in scored if joined_words(one.unit.text) not in told] or scored
+        least = max(one.score for one in new) - MARKED_GAP if least is None else least
+        marked = [one.unit for one in new if one.score >= least and one.answers]
+        passages.append(ChosenPassage([shown_part(paragraphs[at]) for at in places], marked))
+    return answer_of(passages)
 
 
 def whole(context: Sequence[ContextPassage], paragraph_ids: Collection[str]) -> ExtractiveAnswer:
     """Return these paragraphs as passages, with all of their text marked."""
-    parts = [
-        whole_unit(at, one)
-        for at, one in enumerate(context)
-        if one.passage.paragraph_id in paragraph_ids
-    ]
-    return answer_of([ChosenPassage((part,), (part,)) for part in parts], context)
+    parts = [whole_unit(one) for one in context if one.passage.paragraph_id in paragraph_ids]
+    return answer_of(ChosenPassage([part], [part]) for part in parts)
 
 
-def answer_of(
-    chosen: Sequence[ChosenPassage], context: Sequence[ContextPassage], *, titled: bool = False
-) -> ExtractiveAnswer:
-    """Return these passages as an answer, in whose text each may have its heading above it."""
-    text, claims = passages_text(chosen, context, titled=titled)
-    return ExtractiveAnswer(text, claims, tuple(passage_of(one, context) for one in chosen))
+def answer_of(chosen: Iterable[ChosenPassage], *, titled: bool = False) -> ExtractiveAnswer:
+    """Join passages by empty lines; if `titled`, each follows its heading."""
+    text = ""
+    claims: list[_Claim] = []
+    passages = []
+    for one in chosen:
+        passage, own = _written(one)
+        # Pages may have sections of the same title.
+        path = one.parts[0].source.passage.heading_path
+        title = " \u203a ".join(dict.fromkeys((*path[:1], *path[-1:]))) if titled else ""
+        text = "\n\n".join(filter(None, (text, title, passage.text)))
+        at = len(text) - len(passage.text)
+        claims += [((at + start, at + end), unit) for (start, end), unit in own]
+        passages.append(passage)
+    return ExtractiveAnswer(text, tuple(claims), tuple(passages))
+
+
+def _written(chosen: ChosenPassage) -> tuple[AnswerPassage, list[_Claim]]:
+    """Return the passage as Markdown, with its claims; links lead to the first marked paragraph.
+
+    The claims of a paragraph are its marked units, or all that is shown of it.
+    """
+    text = ""
+    claims: list[_Claim] = []
+    marks: list[Span] = []
+    for part in chosen.parts:
+        before, quoted, after = part_markdown(part.source.passage, part.start, part.end)
+        text += ("\n\n" if text else "") + before
+        marked = [
+            (_place(one, part, quoted, len(text)), one)
+            for one in chosen.marked
+            if one.source is part.source and part.start <= one.start and one.end <= part.end
+        ]
+        marks += [span for span, _ in marked]
+        claims += marked or [((len(text), len(text) + len(quoted)), part)]
+        text += quoted + after
+    linked = (*chosen.marked, *chosen.parts)[0].source
+    ids = dict.fromkeys(part.source.passage.paragraph_id for part in chosen.parts)
+    passage = AnswerPassage(
+        paragraph_ids=tuple(filter(None, ids)),
+        text=text,
+        heading_path=linked.passage.heading_path,
+        url=linked.passage.url,
+        paragraph_id=linked.passage.paragraph_id,
+        book=linked.book,
+        marks=tuple(marks),
+    )
+    return passage, claims
+
+
+def _place(unit: Unit, part: Unit, quoted: str, at: int) -> Span:
+    """Return the span of the unit where `quoted`, the text that shows the part, is at `at`."""
+    if unit.end - unit.start == part.end - part.start:
+        return at, at + len(quoted)
+    if unit.kind is not BlockKind.TABLE:
+        start = at + unit.start - part.start
+        return start, start + len(unit.text)
+    row = table_row(unit.text)
+    start = at + quoted.index(row)
+    return start, start + len(row)

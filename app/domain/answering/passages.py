@@ -1,29 +1,19 @@
-"""The passages that an offline answer shows: paragraphs of the book, or parts of long ones.
+"""Which paragraphs of the book an offline answer shows, and how much of long ones.
 
 Paragraphs are taken from the best one down, within a limit of words. With a list, listing, table or
-formula comes the paragraph before it as lead-in, with a text that ends with a colon or a question,
-and with a label, such as a caption or a file name, the block after it. Of a long block the run of
-units around the best one is shown. Paragraphs that follow each other in a section are one passage.
+formula comes the paragraph before it as lead-in, with a text that ends with a colon or a question
+the block after it. Of a long block the run of units around the best one is shown. Paragraphs that
+follow each other in a section are one passage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable, Sequence
 
 from app.domain.answering.relevance import ScoredParagraph, ScoredUnit
-from app.domain.answering.units import (
-    BLOCKS,
-    Unit,
-    announces,
-    continues_section,
-    is_label,
-    whole_unit,
-)
+from app.domain.answering.units import WHOLE, Unit, announces, whole_unit
 from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import table_rows
-from app.domain.retrieval.query import ContextPassage
 from app.domain.scripts import word_count
 from app.domain.terms import joined_words
 
@@ -33,29 +23,48 @@ MAX_ANSWER_WORDS = 260
 MAX_BLOCK_WORDS = 120
 """A longer text, list or table is shown in part."""
 _UNDIVIDED = frozenset({BlockKind.CODE, BlockKind.MATH})
+_INTRODUCED = frozenset({BlockKind.LIST, *WHOLE})
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenPassage:
-    """Adjacent paragraphs of one section."""
+def choose(
+    paragraphs: Sequence[ScoredParagraph], best_first: Iterable[int], read: str
+) -> list[list[int]]:
+    """Return the positions of the paragraphs of each passage, best passage first.
 
-    parts: tuple[Unit, ...]
-    """What is shown of each paragraph: all of it, or a run of its units."""
-    marked: tuple[Unit, ...] = ()
-    """The units that answer."""
+    A paragraph is taken if there is room, and if neither `read`, text that the reader has, nor what
+    is taken contains it.
+    """
+    taken: list[int] = []
+    told, words = joined_words(read), 0
+    for at in best_first:
+        added = [one for one in _with_neighbours(paragraphs, at) if one not in taken]
+        parts = [shown_part(paragraphs[one]) for one in added]
+        size = sum(part.size for part in parts)
+        said = joined_words(shown_part(paragraphs[at]).text)
+        if added and said not in told and not (taken and words + size > MAX_ANSWER_WORDS):
+            taken += added
+            words += size
+            told += "\n".join(["", *(joined_words(part.text) for part in parts)])
+    runs: list[list[int]] = []
+    for at in sorted(taken):
+        if runs and runs[-1][-1] == at - 1 and _follows(paragraphs, at):
+            runs[-1].append(at)
+        else:
+            runs.append([at])
+    return sorted(runs, key=lambda run: min(map(taken.index, run)))[:MAX_PASSAGES]
 
 
-def shown_part(at: int, one: ContextPassage, scored: Sequence[ScoredUnit]) -> Unit:
+def shown_part(paragraph: ScoredParagraph) -> Unit:
     """Return the paragraph as one unit; of a long one the run of units around the best one."""
-    whole = whole_unit(at, one)
+    source, scored = paragraph.source, paragraph.units
+    whole, text = whole_unit(source), source.passage.text
     if whole.size <= MAX_BLOCK_WORDS or whole.kind in _UNDIVIDED or not scored:
         return whole
-    text = one.passage.text
     header = table_rows(text)[0] if whole.kind is BlockKind.TABLE else 0
     start, end = _best_run(text, scored, MAX_BLOCK_WORDS - word_count(text[:header]))
     if whole.kind is BlockKind.LIST:
         start = text.rfind("\n", 0, start) + 1  # with the item's marker
-    return Unit(at, start, end, whole.kind, text[start:end])
+    return Unit(source, start, end)
 
 
 def _best_run(text: str, scored: Sequence[ScoredUnit], most: int) -> Span:
@@ -76,80 +85,32 @@ def _best_run(text: str, scored: Sequence[ScoredUnit], most: int) -> Span:
         _, first, last = max(wider)
 
 
-@dataclass
-class PassageSelector:
-    """Takes paragraphs, each with what belongs to it, as long as they fit."""
+def _with_neighbours(paragraphs: Sequence[ScoredParagraph], at: int) -> range:
+    """Return the paragraph with its lead-in and the block it announces.
 
-    context: Sequence[ContextPassage]
-    paragraphs: Sequence[ScoredParagraph]
-    """Those of the context."""
-    read: str = ""
-    """Text that the reader has: what it contains is not taken."""
-    _taken: list[int] = field(default_factory=list, init=False)
+    Empty if that block is missing: the lead-in alone would be incomplete.
+    """
+    first = last = at
+    while at - first < 2 and _is_block(paragraphs[first]) and _follows(paragraphs, first):
+        first -= 1
+    while announces(paragraphs[last].source.passage):
+        last += 1
+        if not _follows(paragraphs, last):
+            return range(0)
+    return range(first, last + 1)
 
-    @cached_property
-    def _parts(self) -> Sequence[Unit]:
-        """What is shown of each paragraph."""
-        given = zip(self.context, self.paragraphs, strict=True)
-        return [shown_part(at, one, scored.units) for at, (one, scored) in enumerate(given)]
 
-    def take(self, at: int) -> None:
-        """Take the paragraph at this position, if there is room and it says something new."""
-        added = [one for one in self._whole(at) if one not in self._taken]
-        if not added or self._repeats(at):
-            return
-        if self._taken and self._size([*self._taken, *added]) > MAX_ANSWER_WORDS:
-            return
-        self._taken += added
+def _follows(paragraphs: Sequence[ScoredParagraph], at: int) -> bool:
+    """Whether a passage may hold the paragraph and the one before it.
 
-    def passages(self) -> list[tuple[Unit, ...]]:
-        """Return the passages, best first."""
-        runs: list[list[int]] = []
-        for at in sorted(self._taken):
-            if runs and runs[-1][-1] == at - 1 and self._follows(at):
-                runs[-1].append(at)
-            else:
-                runs.append([at])
-        runs.sort(key=lambda run: min(map(self._taken.index, run)))
-        return [tuple(self._parts[at] for at in run) for run in runs[:MAX_PASSAGES]]
+    They follow each other in one section, may be shown, and are no glossary entries.
+    """
+    if not (0 < at < len(paragraphs) and paragraphs[at].follows):
+        return False
+    both = paragraphs[at - 1 : at + 1]
+    entry = any(one.source.passage.kind is BlockKind.GLOSSARY_ENTRY for one in both)
+    return not entry and all(one.units for one in both)
 
-    def _size(self, taken: Sequence[int]) -> int:
-        return sum(self._parts[at].size for at in taken)
 
-    def _repeats(self, at: int) -> bool:
-        said = joined_words(self._parts[at].text)
-        shown = (self.read, *(self._parts[one].text for one in self._taken))
-        return any(said in joined_words(text) for text in shown)
-
-    def _whole(self, at: int) -> range:
-        """Return the paragraph with its lead-in and the block it announces.
-
-        Empty if that block is missing: the lead-in alone would be incomplete.
-        """
-        first = last = at
-        while self._is_block(first) and self._follows(first) and at - first < 2:
-            first -= 1
-        while self._introduces(last):
-            if not self._follows(last + 1):
-                return range(0)
-            last += 1
-        return range(first, last + 1)
-
-    def _introduces(self, at: int) -> bool:
-        """Whether the paragraph introduces the next one or is the label of the block below it."""
-        passage = self.context[at].passage
-        return announces(passage) or (is_label(passage) and self._is_block(at + 1))
-
-    def _follows(self, at: int) -> bool:
-        """Whether a passage may hold the paragraph and the one before it.
-
-        They follow each other in one section, may be shown, and are no glossary entries.
-        """
-        if not continues_section(self.context, at):
-            return False
-        kinds = (self.context[at - 1].passage.kind, self.context[at].passage.kind)
-        quotable = self.paragraphs[at - 1].quotable and self.paragraphs[at].quotable
-        return quotable and BlockKind.GLOSSARY_ENTRY not in kinds
-
-    def _is_block(self, at: int) -> bool:
-        return at < len(self.context) and self.context[at].passage.kind in BLOCKS
+def _is_block(paragraph: ScoredParagraph) -> bool:
+    return paragraph.source.passage.kind in _INTRODUCED

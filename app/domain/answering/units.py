@@ -1,4 +1,4 @@
-"""Quotable units of a paragraph, by which it is scored and marked."""
+"""Quotable units of a paragraph, by which it is scored, marked and cited."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 
 WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.MATH, BlockKind.GLOSSARY_ENTRY})
 """Kinds that a citation quotes as one unit."""
-BLOCKS = frozenset({BlockKind.LIST, *WHOLE})
-"""Kinds that a sentence may introduce."""
 INTRODUCING = (":", "\uff1a", "?", "\uff1f", "\u061f")
 """Endings of a text that introduces the next one."""
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
@@ -37,9 +35,6 @@ LONG_WORDS = 60
 _CACHED_PASSAGES = 4_096
 """Passages in the cache: many questions retrieve the same ones."""
 
-_LABEL_CHARS = 200
-"""A longer paragraph is text without its full stop."""
-_GAP = 80  # maximum characters of mark-up between two adjacent passages
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
 """Where a sentence that is too long is split; not after the full stop of an initial."""
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+")
@@ -51,16 +46,19 @@ _SENTENCE_END = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A sentence, list item, table row, code block or glossary entry.
+    """`source.passage.text[start:end]`: a sentence or several, a list item, table row or block."""
 
-    `text` is `context[passage].passage.text[start:end]`.
-    """
-
-    passage: int
+    source: ContextPassage
     start: int
     end: int
-    kind: BlockKind
-    text: str
+
+    @property
+    def text(self) -> str:
+        return self.source.passage.text[self.start : self.end]
+
+    @property
+    def kind(self) -> BlockKind:
+        return self.source.passage.kind
 
     @property
     def size(self) -> int:
@@ -68,28 +66,20 @@ class Unit:
         return word_count(self.text)
 
 
-def whole_unit(at: int, one: ContextPassage) -> Unit:
+def whole_unit(source: ContextPassage) -> Unit:
     """Return the paragraph as one unit."""
-    text = one.passage.text
-    return Unit(at, 0, len(text), one.passage.kind, text)
+    return Unit(source, 0, len(source.passage.text))
 
 
-def units(
-    context: Sequence[ContextPassage],
-    split_sentences: SplitSentences,
-    language: str,
-    places: Iterable[int] | None = None,
-) -> Iterator[Unit]:
-    """Yield the units of the paragraphs at these positions of the context; None: of all."""
-    for at in range(len(context)) if places is None else places:
-        passage = context[at].passage
-        for start, end in _quotable(passage, split_sentences, language):
-            yield Unit(at, start, end, passage.kind, passage.text[start:end])
+def units_of(
+    source: ContextPassage, split_sentences: SplitSentences, language: str
+) -> Sequence[Unit]:
+    """Return the units of the paragraph; none if it may not be shown."""
+    return [Unit(source, *span) for span in _quotable(source.passage, split_sentences, language)]
 
 
 @lru_cache(_CACHED_PASSAGES)
 def _quotable(passage: Passage, split_sentences: SplitSentences, language: str) -> Sequence[Span]:
-    """Return the span of each unit of the passage; empty if it may not be shown."""
     if not is_quotable(passage):
         return ()
     return [
@@ -102,10 +92,12 @@ def _quotable(passage: Passage, split_sentences: SplitSentences, language: str) 
 def is_quotable(passage: Passage) -> bool:
     """Whether the paragraph may be shown.
 
-    Not shown: headings, exercises, solutions, references, lists of links, glossary entries that
-    only refer to another one, listings of more than `MAX_UNIT_WORDS`.
+    Not shown: headings, exercises, solutions, references, captions without a sentence, lists of
+    links, glossary entries that only refer to another one, listings of more than `MAX_UNIT_WORDS`.
     """
     kind, text = passage.kind, passage.text
+    if kind is BlockKind.FIGURE and not has_sentence(text):
+        return False
     if kind in NEVER_QUOTED or kind is BlockKind.REFERENCE or only_refers(passage):
         return False
     if kind in (BlockKind.CODE, BlockKind.MATH) and word_count(text) > MAX_UNIT_WORDS:
@@ -128,7 +120,7 @@ def _spans(passage: Passage, split_sentences: SplitSentences, language: str) -> 
     if entry:  # a signature or listing in it is not quoted alone
         found = [one for one in found if not one[1]] or found
     spans = ([span] if is_whole else _pieces(text, span) for span, is_whole in found)
-    return [*chain.from_iterable(spans)]
+    return chain.from_iterable(spans)
 
 
 def sentences_and_fences(
@@ -158,22 +150,18 @@ def _pieces(text: str, sentence: Span) -> Iterator[Span]:
 
 def list_items(text: str) -> Iterator[Span]:
     """Yield the spans of the top-level items without markers; nested items stay inside."""
-    start = at = 0
+    starts, ends, at = [0], list[int](), 0
     indent: int | None = None
     for line in whole_lines(text):
         marker = _MARKER.match(line)
         if marker and (indent is None or len(marker["indent"]) <= indent):
-            yield from _item(text, start, at)
             indent = len(marker["indent"])
-            start = at + marker.end()
+            ends.append(at)
+            starts.append(at + marker.end())
         at += len(line)
-    yield from _item(text, start, at)
-
-
-def _item(text: str, start: int, end: int) -> Iterator[Span]:
-    item = text[start:end].rstrip()
-    if item.strip():
-        yield start, start + len(item)
+    for start, end in zip(starts, [*ends, at], strict=True):
+        if item := text[start:end].rstrip():
+            yield start, start + len(item)
 
 
 def has_sentence(text: str) -> bool:
@@ -189,25 +177,3 @@ def ends_sentence(text: str) -> bool:
 def announces(passage: Passage) -> bool:
     """Whether the text introduces the next one."""
     return passage.kind not in WHOLE and passage.text.rstrip().endswith(INTRODUCING)
-
-
-def is_label(passage: Passage) -> bool:
-    """Whether the paragraph has no sentence: a caption, a title in bold, a link to another page."""
-    if passage.kind is not BlockKind.PARAGRAPH or len(passage.text) > _LABEL_CHARS:
-        return False
-    return not (has_sentence(passage.text) or announces(passage))
-
-
-def is_caption(passage: Passage) -> bool:
-    """Whether the text is a caption or alternative text without a sentence, which says nothing."""
-    return passage.kind is BlockKind.FIGURE and not has_sentence(passage.text)
-
-
-def continues_section(context: Sequence[ContextPassage], at: int) -> bool:
-    """Whether the passage follows the one before it in the book, in the same section."""
-    if not 0 < at < len(context):
-        return False
-    one, other = context[at - 1], context[at]
-    gap = other.passage.start - one.passage.end
-    adjacent = (one.book, one.file) == (other.book, other.file) and 0 <= gap <= _GAP
-    return adjacent and one.passage.heading_path == other.passage.heading_path

@@ -22,7 +22,7 @@ from functools import cached_property
 from itertools import groupby
 
 from app.domain.answer import Citation
-from app.domain.answering.units import WHOLE, SplitSentences, sentences_and_fences
+from app.domain.answering.units import WHOLE, SplitSentences, Unit, sentences_and_fences
 from app.domain.document import Span
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import Terms, names, numbers, words
@@ -38,19 +38,6 @@ MIN_TERMS = 3
 
 QUOTE_CONTEXT = 32
 """Characters of `prefix` and `suffix`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """`context.passage.text[start:end]`: one to three sentences that support a claim."""
-
-    context: ContextPassage
-    start: int
-    end: int
-
-    @property
-    def text(self) -> str:
-        return self.context.passage.text[self.start : self.end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +70,7 @@ class Verifier:
     _contents: dict[str, _Content] = field(default_factory=dict, init=False)
     _sentences: dict[str, Sequence[Span]] = field(default_factory=dict, init=False)
 
-    def verify(self, claim: str, paragraph_id: str, sentence: str = "") -> Quote | None:
+    def verify(self, claim: str, paragraph_id: str, sentence: str = "") -> Unit | None:
         """Return the shortest quote that supports the claim, or None.
 
         `sentence` is the sentence of the answer with the claim; of quotes of equal length the one
@@ -113,7 +100,7 @@ class Verifier:
         heads = [head for piece in pieces for head in piece.heading_path]
         return self._is_supported(claim, "\n".join(self._texts[one] for one in ids), heads)
 
-    def attribute(self, sentence: str) -> Quote | None:
+    def attribute(self, sentence: str) -> Unit | None:
         """Return the quote that supports a sentence without a citation, or None.
 
         None in a translated answer, which shares no terms with the book.
@@ -161,19 +148,19 @@ class Verifier:
             self._contents[text] = _Content(self.terms(text), *map(frozenset, found))
         return self._contents[text]
 
-    def _runs(self, piece: ContextPassage, length: int) -> Iterable[Quote]:
+    def _runs(self, piece: ContextPassage, length: int) -> Iterable[Unit]:
         passage = piece.passage
         if passage.kind in WHOLE:
-            yield from [Quote(piece, 0, len(passage.text))] if length == 1 else []
+            yield from [Unit(piece, 0, len(passage.text))] if length == 1 else []
             return
         if passage.text not in self._sentences:
             found = sentences_and_fences(passage.text, self.split_sentences, self.language)
             self._sentences[passage.text] = [span for span, _ in found]
         sentences = self._sentences[passage.text]
         for first, last in zip(sentences, sentences[length - 1 :], strict=False):
-            yield Quote(piece, first[0], last[1])
+            yield Unit(piece, first[0], last[1])
 
-    def _similarity(self, quote: Quote, claim: str, sentence: str) -> tuple[float, int, int]:
+    def _similarity(self, quote: Unit, claim: str, sentence: str) -> tuple[float, int, int]:
         held = self._content(quote.text).terms
         said, around = self._content(claim).terms, self._content(sentence).terms
         share = len(held & said) + 0.5 * len(held & around)
@@ -212,9 +199,9 @@ class CitationList:
             sorted(self._citations.values(), key=lambda one: (one.start, one.end, one.index))
         )
 
-    def add(self, span: Span, quote: Quote) -> Citation | None:
+    def add(self, span: Span, quote: Unit) -> Citation | None:
         """Return the new citation; None if this claim already cites this paragraph."""
-        passage, text = quote.context.passage, quote.context.passage.text
+        passage, text = quote.source.passage, quote.source.passage.text
         key = (*span, passage.paragraph_id)
         if key in self._citations:
             return None
@@ -225,11 +212,11 @@ class CitationList:
             end=span[1],
             paragraph_id=passage.paragraph_id,
             url=passage.url,
-            title=quote.context.section,
+            title=quote.source.section,
             heading_path=passage.heading_path,
             quote=quote.text,
-            book=quote.context.book,
-            file=quote.context.file,
+            book=quote.source.book,
+            file=quote.source.file,
             spans=tuple(dict.fromkeys((one.start, one.end) for one in pieces)),
             prefix=text[max(0, quote.start - QUOTE_CONTEXT) : quote.start],
             suffix=text[quote.end : quote.end + QUOTE_CONTEXT],

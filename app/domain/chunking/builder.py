@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby, takewhile
+from typing import NamedTuple
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.config import ChunkingConfig
@@ -19,8 +19,7 @@ GAP = "\n\n"
 """Separator of the passages of a chunk."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkDraft:
+class ChunkDraft(NamedTuple):
     """The content of one chunk."""
 
     pieces: Sequence[Piece]
@@ -28,103 +27,86 @@ class ChunkDraft:
     """Pieces repeated from the end of the previous draft."""
 
 
-@dataclass(slots=True)
-class ChunkBuilder:
-    """Builds the chunks of one document, in order."""
+def build_chunks(
+    drafts: Sequence[ChunkDraft],
+    document: Document,
+    book: Book,
+    config: ChunkingConfig,
+    count_tokens: Callable[[str], int],
+) -> Iterator[Chunk]:
+    """Yield the chunks of a document one at a time, so that not all need to be in memory.
 
-    document: Document
-    book: Book
-    config: ChunkingConfig
-    count_tokens: Callable[[str], int]
-    _made: tuple[str, ...] = field(init=False)
-    """What the ids depend on besides the texts."""
-    _seen: Counter[str] = field(default_factory=Counter, init=False)
-    """Number of chunks so far by their text."""
-    _links: Mapping[str, str] = field(init=False)
-    """Deep links by paragraph id."""
-
-    def __post_init__(self) -> None:
-        made = (self.book.id, self.config.strategy, self.config.fingerprint())
-        self._made = (*made, self.document.file)
-        ids = (block.paragraph_id for block in self.document.blocks)
-        self._links = dict(zip(ids, page_links(self.document), strict=True))
-
-    def build(self, drafts: Sequence[ChunkDraft]) -> Iterator[Chunk]:
-        """Yield the chunks one at a time, so that not all need to be in memory."""
-        overlaps = (map(_text, _runs(draft.overlap)) for draft in drafts)
-        repeated = [self.count_tokens(GAP.join(texts)) for texts in overlaps]
-        following = [*repeated[1:], 0]
-        for index, draft in enumerate(drafts):
-            yield self._chunk(index, draft, repeated[index], following[index])
-
-    def _chunk(self, index: int, draft: ChunkDraft, overlap_start: int, overlap_end: int) -> Chunk:
-        document, own = self.document, draft.pieces
-        body = [one for one in own if one.block.kind is not BlockKind.HEADING] or own
+    An id is a hash of the text and its number among equal texts: chunks with other texts do not
+    matter.
+    """
+    paragraphs = (block.paragraph_id for block in document.blocks)
+    links = dict(zip(paragraphs, page_links(document), strict=True))
+    made_by = (book.id, config.strategy, config.fingerprint(), document.file)
+    overlaps = (GAP.join(map(_text, _runs(draft.overlap))) for draft in drafts)
+    repeated = [*map(count_tokens, overlaps), 0]
+    seen: Counter[str] = Counter()
+    for index, draft in enumerate(drafts):
+        body = [one for one in draft.pieces if one.block.kind is not BlockKind.HEADING]
+        body = body or [*draft.pieces]
         path = common_path({piece.block.heading_path for piece in body})
         pieces = [*draft.overlap, *draft.pieces]
         shown = [piece for piece in pieces if not is_above(piece, path)] or pieces
-        passages = [self._passage(run) for run in _runs(shown)]
+        passages = tuple(_passage(run, links) for run in _runs(shown))
         text = GAP.join(passage.text for passage in passages)
+        seen[text] += 1
         ids = (piece.block.paragraph_id for piece in [*body, *draft.overlap])
-        return Chunk(
-            chunk_id=self._id(text),
-            book=self.book.id,
-            book_version=self.book.version,
+        yield Chunk(
+            chunk_id=str(uuid.uuid5(NAMESPACE, "\x1f".join((*made_by, text, str(seen[text]))))),
+            book=book.id,
+            book_version=book.version,
             chunk_index=index,
             file=document.file,
             position=document.position,
             text_content=text,
-            token_count=self.count_tokens(text),
-            overlap_start=overlap_start,
-            overlap_end=overlap_end,
+            token_count=count_tokens(text),
+            overlap_start=repeated[index],
+            overlap_end=repeated[index + 1],
             paragraph_ids=tuple(dict.fromkeys(ids)),
             content_type=_main_kind(body),
             chapter=document.chapter,
             section=path[-1] if path else document.title,
             heading_path=path,
-            spans=_merged(self._source(run) for run in _runs(pieces)),
-            deep_link_url=self._links[body[0].block.paragraph_id],
+            spans=_merged(_source(run) for run in _runs(pieces)),
+            deep_link_url=links[body[0].block.paragraph_id],
             language=document.language,
-            passages=tuple(passages),
+            passages=passages,
             chapter_number=document.chapter_number,
         )
 
-    def _id(self, text: str) -> str:
-        """Hash the text and its number among equal texts: chunks with other texts do not matter."""
-        self._seen[text] += 1
-        name = (*self._made, text, str(self._seen[text]))
-        return str(uuid.uuid5(NAMESPACE, "\x1f".join(name)))
 
-    def _passage(self, run: Sequence[Piece]) -> Passage:
-        block = run[0].block
-        start, end = self._source(run)
-        return Passage(
-            paragraph_id=block.paragraph_id,
-            kind=block.kind,
-            text=_text(run),
-            start=start,
-            end=end,
-            url=self._links[block.paragraph_id],
-            heading_path=block.heading_path,
-            terms=block.terms,
-            language=block.language,
-            offset=run[0].start,
-            lead=run[0].lead and run[0].lead + 1,
-            figure=block.figure,
-        )
+def _passage(run: Sequence[Piece], links: Mapping[str, str]) -> Passage:
+    first, block = run[0], run[0].block
+    return Passage(
+        block.paragraph_id,
+        block.kind,
+        _text(run),
+        *_source(run),
+        url=links[block.paragraph_id],
+        heading_path=block.heading_path,
+        terms=block.terms,
+        language=block.language,
+        offset=first.start,
+        lead=first.lead and first.lead + 1,
+        figure=block.figure,
+    )
 
-    def _source(self, run: Sequence[Piece]) -> Span:
-        """Return the source of consecutive pieces of a block.
 
-        It is exact if the block is whole or its text is its own source, as on a page. Else mark-up,
-        which only the source has, is taken to be spread evenly.
-        """
-        block, size = run[0].block, len(run[0].block.text)
-        start, end = (
-            block.start + at * (block.end - block.start) // size
-            for at in (run[0].start, run[-1].end)
-        )
-        return start, end
+def _source(run: Sequence[Piece]) -> Span:
+    """Return the source of consecutive pieces of a block.
+
+    It is exact if the block is whole or its text is its own source, as on a page. Else mark-up,
+    which only the source has, is taken to be spread evenly.
+    """
+    block, size = run[0].block, len(run[0].block.text)
+    start, end = (
+        block.start + at * (block.end - block.start) // size for at in (run[0].start, run[-1].end)
+    )
+    return start, end
 
 
 def _runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:

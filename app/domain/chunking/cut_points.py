@@ -24,8 +24,6 @@ _FORMULA = re.compile(r"\$\$[^$]{1,2000}\$\$|\$(?=\S)[^$\n]{1,400}(?<=\S)\$(?!\d
 _CLAUSE = re.compile(r"[,;:)\u2014](?=\s)|[\u3001\uff0c\uff1b\uff1a]")
 _BLANK = re.compile(r"\s+")
 
-CountTokens = Callable[[str], int]
-
 
 class Segment(NamedTuple):
     """A stretch of text between two cut points, without blanks at its end."""
@@ -44,18 +42,16 @@ def segments(
 ) -> Iterator[Segment]:
     """Yield the lines of code, the rows of a table or the sentences of other text.
 
-    Each has at most `limit` tokens; a longer one is cut at clauses, words or code points. A fence
-    or table within the text is one segment; if it is too long, its lines are.
+    A fence or table within the text is one segment; if it has more than `limit` tokens, its lines
+    are. A segment without cut points in it may have more: see `parts`.
     """
     if kind in _LINEWISE:
-        yield from _within(text, _joined_short(_lines(text)), limit, tools.count_tokens)
-    elif kind is BlockKind.TABLE:
-        yield from _table_rows(text, limit, tools.count_tokens)
-    elif kind is BlockKind.PARAGRAPH:
-        found = sentence_segments(text, language, tools)
-        yield from _within(text, found, limit, tools.count_tokens)
-    else:
-        yield from _of_lines(text, language, limit, tools)
+        return _lines(text)
+    if kind is BlockKind.TABLE:
+        return _table_rows(text, limit, tools.count_tokens)
+    if kind is BlockKind.PARAGRAPH:
+        return sentence_segments(text, language, tools)
+    return _of_lines(text, language, limit, tools)
 
 
 def sentence_segments(text: str, language: str, tools: ChunkingTools) -> Iterator[Segment]:
@@ -74,32 +70,27 @@ def _of_lines(text: str, language: str, limit: int, tools: ChunkingTools) -> Ite
             found = iter([Segment(0, len(shown), CUT_PART)] if shown else [])
         else:
             is_frame = is_fence_or_table(line)
-            units = (
-                _joined_short(_lines(line))
-                if is_frame
-                else sentence_segments(line, language, tools)
-            )
-            found = _within(line, units, limit, tools.count_tokens)
+            found = _lines(line) if is_frame else sentence_segments(line, language, tools)
         for one in found:
             yield Segment(at + one.start, at + one.end, one.cut)
         at += len(line)
 
 
-def _table_rows(table: str, limit: int, count_tokens: CountTokens) -> Iterator[Segment]:
+def _table_rows(table: str, limit: int, count_tokens: Callable[[str], int]) -> Iterator[Segment]:
     """Yield the lines of a table; those below its header repeat it unless it is half a chunk."""
     header, _ = table_rows(table)
-    size = count_tokens(table[:header]) + 2
-    repeats = size * 2 <= limit
-    yield from _within(table, [Segment(0, header, CUT_PART)], limit, count_tokens)
-    rows = (
-        Segment(header + one.start, header + one.end, one.cut)
-        for one in _joined_short(_lines(table[header:]))
-    )
-    for one in _within(table, rows, limit - size if repeats else limit, count_tokens):
-        yield one._replace(lead=header) if repeats else one
+    yield Segment(0, header, CUT_PART)
+    repeats = (count_tokens(table[:header]) + 2) * 2 <= limit
+    for one in _lines(table[header:]):
+        yield Segment(header + one.start, header + one.end, one.cut, header if repeats else 0)
 
 
 def _lines(text: str) -> Iterator[Segment]:
+    """Yield the lines; short ones are joined to the next."""
+    return _joined_short(_each_line(text))
+
+
+def _each_line(text: str) -> Iterator[Segment]:
     at = 0
     after_blank = False
     for line in text.splitlines(keepends=True):
@@ -122,21 +113,11 @@ def _joined_short(found: Iterable[Segment]) -> Iterator[Segment]:
         yield held
 
 
-def _within(
-    text: str, found: Iterable[Segment], limit: int, count_tokens: CountTokens
+def parts(
+    text: str, segment: Segment, limit: int, count_tokens: Callable[[str], int]
 ) -> Iterator[Segment]:
-    for one in found:
-        if one.end - one.start <= limit or count_tokens(text[one.start : one.end]) <= limit:
-            yield one
-        else:
-            yield from _cut_anywhere(text, one, limit, count_tokens)
-
-
-def _cut_anywhere(
-    text: str, segment: Segment, limit: int, count_tokens: CountTokens
-) -> Iterator[Segment]:
-    """Split text without cut points, by clause, word or code point, into at most `limit` tokens."""
-    start, end, cut, _ = segment
+    """Cut a segment at clauses, words or code points into parts of at most `limit` tokens."""
+    start, end, cut, lead = segment
     while start < end:
         size = min(end - start, limit * 4)  # in some scripts one code point is several tokens
         while size > 1 and count_tokens(text[start : start + size]) > limit:
@@ -149,6 +130,6 @@ def _cut_anywhere(
             stop = (clauses or words or [stop])[-1]
         tail = start + len(text[start:stop].rstrip())
         if tail > start:
-            yield Segment(start, tail, cut)
+            yield Segment(start, tail, cut, lead)
         cut = CUT_WORD
         start = end - len(text[stop:end].lstrip())

@@ -1,4 +1,4 @@
-"""Packs pieces into chunks at the lowest cost, by dynamic programming.
+"""Packs units into chunks at the lowest cost, by dynamic programming.
 
 Costs: a chunk outside the target size; a cut, by what it separates; sections that share a chunk.
 """
@@ -6,6 +6,7 @@ Costs: a chunk outside the target size; a cut, by what it separates; sections th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from app.domain.chunking.config import PackingConfig
 from app.domain.chunking.pieces import Piece
@@ -20,34 +21,55 @@ _MERGED = 0.5
 """Of each section that does not begin a chunk."""
 
 
-def pack(pieces: Sequence[Piece], config: PackingConfig) -> list[Span]:
-    """Return the half-open index ranges of the chunks, in order.
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Pieces that no cut separates: one with text, and the headings that it is directly below."""
 
-    A range of several pieces has at most `config.maximum` tokens, its lead included.
+    pieces: Sequence[Piece]
+    cut: float
+    """Cost of a cut before it."""
+    begins_section: bool = False
+    number: int = 0
+    """Position of its text among the pieces of the document."""
+
+    @property
+    def body(self) -> Piece:
+        return self.pieces[-1]
+
+    @property
+    def tokens(self) -> int:
+        return sum(piece.tokens for piece in self.pieces)
+
+
+def pack(units: Sequence[Unit], config: PackingConfig) -> list[Sequence[Unit]]:
+    """Return the units of each chunk, in order.
+
+    Several units have at most `config.maximum` tokens, the header that they repeat included.
     """
-    rounded = [_rounded(piece.tokens) for piece in pieces]
-    total, starts = [0.0], [0]  # lowest cost of all chunks up to a piece, and the last one's start
-    for end in range(1, len(pieces) + 1):
+    sizes = [(unit.tokens, _rounded(unit.tokens), unit.body.lead_tokens) for unit in units]
+    total, starts = [0.0], [0]  # lowest cost of all chunks up to a unit, and the last one's start
+    for end in range(1, len(units) + 1):
         best, choice, tokens, size, merged = float("inf"), end - 1, 0, 0, 0.0
         for start in range(end - 1, -1, -1):
-            piece = pieces[start]
-            tokens += piece.tokens
-            size += rounded[start]
-            if tokens + piece.lead_tokens > config.maximum and start < end - 1:
+            own, rounded, lead = sizes[start]
+            tokens += own
+            size += rounded
+            if tokens + lead > config.maximum and start < end - 1:
                 break
-            repeated = piece.lead_tokens or config.overlap * (not piece.begins_section)
+            begins_section = units[start].begins_section
+            repeated = lead or config.overlap * (not begins_section)
             cost = total[start] + merged + _size_cost(size + repeated, config)
             if cost < best:
                 best, choice = cost, start
-            merged += _MERGED * piece.begins_section
-        total.append(best + (pieces[end].cut if end < len(pieces) else 0.0))
+            merged += _MERGED * begins_section
+        total.append(best + (units[end].cut if end < len(units) else 0.0))
         starts.append(choice)
     ranges: list[Span] = []
-    end = len(pieces)
+    end = len(units)
     while end:
         ranges.append((starts[end], end))
         end = starts[end]
-    return ranges[::-1]
+    return [units[start:end] for start, end in reversed(ranges)]
 
 
 def _rounded(size: int) -> int:

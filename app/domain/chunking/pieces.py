@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.domain.chunking.cut_points import segments
+from app.domain.chunking.cut_points import Segment, parts, segments
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind
 
@@ -30,7 +30,6 @@ class Piece:
     lead: int = 0
     """End of what a chunk repeats if it begins with this piece: the header of its table."""
     lead_tokens: int = 0
-    begins_section: bool = False
 
     @property
     def text(self) -> str:
@@ -61,13 +60,18 @@ class BlockSplitter:
     def units(self, block: Block, start: int, end: int) -> list[Piece]:
         """Return the items, rows, sentences or lines of a part of the block's text."""
         kind = BlockKind.PARAGRAPH if block.kind in PROSE_KINDS else block.kind
-        text, count = block.text[start:end], self.tools.count_tokens
-        units = []
-        for at, stop, cut, lead in segments(text, kind, self.language, self.limit, self.tools):
-            lead_tokens = count(text[:lead]) + 2 if lead else 0
-            tokens = count(text[at:stop]) + 1
-            units.append(Piece(block, start + at, start + stop, tokens, cut, lead, lead_tokens))
-        return units
+        text = block.text[start:end]
+        found = segments(text, kind, self.language, self.limit, self.tools)
+        return [unit for one in found for unit in self._fitting(block, start, text, one)]
+
+    def _fitting(self, block: Block, at: int, text: str, segment: Segment) -> Iterator[Piece]:
+        """Yield a segment of the text, which begins at `at` in the block, or parts that fit."""
+        count, lead = self.tools.count_tokens, segment.lead
+        lead_tokens = count(text[:lead]) + 2 if lead else 0
+        tokens, room = count(text[segment.start : segment.end]), self.limit - lead_tokens
+        for one in [segment] if tokens <= room else parts(text, segment, room, count):
+            own = tokens if one is segment else count(text[one.start : one.end])
+            yield Piece(block, at + one.start, at + one.end, own + 1, one.cut, lead, lead_tokens)
 
     def end_of(self, pieces: Sequence[Piece], least: float, most: int) -> list[Piece]:
         """Return the end of `pieces`, of at least `least` and at most `most` tokens, as overlap.

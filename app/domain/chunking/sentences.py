@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from app.domain.chunking.builder import ChunkDraft
 from app.domain.chunking.config import ChunkingConfig, PackingConfig, StrategyName
-from app.domain.chunking.packer import pack
+from app.domain.chunking.packer import Unit, pack
 from app.domain.chunking.pieces import PROSE_KINDS, BlockSplitter, Piece
 from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.document import BlockKind, Document
@@ -23,7 +22,7 @@ def sentence(document: Document, config: ChunkingConfig, tools: ChunkingTools) -
     """Group sentences up to a target size; the next chunk repeats the last ones."""
     splitter = BlockSplitter(document.language, tools, config.sentence.maximum)
     found = _sentences(document, splitter, config.exclude)
-    return _drafts([replace(piece, cut=0.0) for piece in found], config.sentence, splitter)
+    return _drafts([Unit([piece], cut=0.0) for piece in found], config.sentence, splitter)
 
 
 def semantic(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
@@ -40,8 +39,8 @@ def semantic(document: Document, config: ChunkingConfig, tools: ChunkingTools) -
     distances = [1.0 - _cosine(one, other) for one, other in pairwise(vectors)]
     threshold = percentile(distances, sizes.percentile / 100)
     cuts = [0.0, *(0.0 if one > threshold else _CUT_WITHIN_TOPIC for one in distances)]
-    packed = [replace(piece, cut=cut) for piece, cut in zip(pieces, cuts, strict=False)]
-    return _drafts(packed, sizes, splitter)
+    units = [Unit([piece], cut) for piece, cut in zip(pieces, cuts, strict=False)]
+    return _drafts(units, sizes, splitter)
 
 
 def _sentences(
@@ -56,11 +55,12 @@ def _sentences(
 
 
 def _drafts(
-    pieces: Sequence[Piece], sizes: PackingConfig, splitter: BlockSplitter
+    units: Sequence[Unit], sizes: PackingConfig, splitter: BlockSplitter
 ) -> list[ChunkDraft]:
     drafts: list[ChunkDraft] = []
-    for start, end in pack(pieces, sizes):
-        own, overlap = pieces[start:end], []
+    for run in pack(units, sizes):
+        own: list[Piece] = [unit.body for unit in run]
+        overlap: list[Piece] = []
         if drafts and sizes.overlap:
             room = sizes.maximum - sum(piece.tokens + piece.lead_tokens for piece in own)
             most = min(sizes.high // 2, room)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from app.domain.chunking.builder import ChunkBuilder, ChunkDraft
+from app.domain.chunking.builder import ChunkDraft, build_chunks
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, StrategyName
 from app.domain.chunking.sentences import semantic, sentence
@@ -56,7 +56,7 @@ def stream_chunks(
     """Chunk the document by the strategy of `config`."""
     settings = config.scaled()
     drafts = STRATEGIES[settings.strategy](document, settings, tools)
-    chunks = ChunkBuilder(document, book, settings, tools.count_tokens).build(drafts)
+    chunks = build_chunks(drafts, document, book, settings, tools.count_tokens)
     return _within_document(chunks) if settings.strategy is StrategyName.LATE else chunks
 
 

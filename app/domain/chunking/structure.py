@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 
 from app.domain.chunking.builder import ChunkDraft, is_above
 from app.domain.chunking.config import ChunkingConfig, PackingConfig
-from app.domain.chunking.packer import pack
+from app.domain.chunking.packer import Unit, pack
 from app.domain.chunking.pieces import BlockSplitter, Piece
-from app.domain.chunking.related import continues, leads_in
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Document
 
@@ -21,38 +20,10 @@ _ENOUGH, _LONGEST = 0.65, 1.7
 """Least and greatest overlap, as shares of the wanted one."""
 _APART = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY})
 """Kinds that no other chunk repeats, and whose chunks repeat nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A piece after the headings that it is directly below."""
-
-    number: int
-    """Position in the document."""
-    headings: list[Piece]
-    piece: Piece
-
-    @property
-    def kind(self) -> BlockKind:
-        return self.piece.block.kind
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        return self.piece.block.heading_path
-
-    @property
-    def first(self) -> Piece:
-        return self.headings[0] if self.headings else self.piece
-
-    @property
-    def stream(self) -> Hashable:
-        """Items are packed with others of the same stream.
-
-        Solutions are apart, so that they can be excluded. Each glossary entry is a chunk.
-        """
-        if self.kind is BlockKind.GLOSSARY_ENTRY:
-            return id(self.piece.block)
-        return self.kind is BlockKind.SOLUTION
+_LEAD_IN_ENDS = (":", "\uff1a")
+_AFTER_COLON = "\"'*_)" + "".join(filter(str.isspace, map(chr, range(0x3001))))
+"""Characters that may follow the colon: quotes, mark-up and blanks."""
+_SENTENCE_END = re.compile(r"[.!?:\u3002\uff01\uff1f][\"'*_)\]\u201d\u2019\s]*$")
 
 
 def structure(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
@@ -65,14 +36,12 @@ def structure_of(
 ) -> list[ChunkDraft]:
     splitter = BlockSplitter(document.language, tools, sizes.maximum)
     blocks = _without(document.blocks, exclude)
-    streams: defaultdict[Hashable, list[_Item]] = defaultdict(list)
-    for item in _items([piece for block in blocks for piece in splitter.pieces(block)]):
-        streams[item.stream].append(item)
-    runs = [run for items in streams.values() for run in _pack(items, sizes)]
+    streams = _streams([piece for block in blocks for piece in splitter.pieces(block)])
+    runs = [run for units in streams for run in pack(units, sizes)]
     runs.sort(key=lambda run: run[0].number)
     overlaps = [[], *(_overlap(before, run, sizes, splitter) for before, run in pairwise(runs))]
     return [
-        ChunkDraft([piece for item in run for piece in (*item.headings, item.piece)], overlap)
+        ChunkDraft([piece for unit in run for piece in unit.pieces], overlap)
         for run, overlap in zip(runs, overlaps, strict=False)
     ]
 
@@ -98,55 +67,70 @@ def _paths(blocks: Iterable[Block]) -> set[tuple[str, ...]]:
     return {path[:length] for path in paths for length in range(1, len(path) + 1)}
 
 
-def _items(pieces: Sequence[Piece]) -> Iterator[_Item]:
-    """Yield each piece with the headings directly above it, which are not cut from it."""
+def _streams(pieces: Sequence[Piece]) -> Iterable[Sequence[Unit]]:
+    """Return the units that are packed together: each piece below the headings directly above it.
+
+    Solutions are apart, so that they can be excluded. Each glossary entry is a chunk.
+    """
+    streams: defaultdict[Hashable, list[Unit]] = defaultdict(list)
     headings: list[Piece] = []
     for number, piece in enumerate(pieces):
         following = pieces[number + 1].block if number + 1 < len(pieces) else None
         if following and piece.whole and is_above(piece, following.heading_path):
             headings.append(piece)
             continue
-        yield _Item(number, headings, piece)
+        kind = piece.block.kind
+        is_entry = kind is BlockKind.GLOSSARY_ENTRY
+        stream = streams[id(piece.block) if is_entry else kind is BlockKind.SOLUTION]
+        begins = not stream or _begins_section(stream[-1].body.block, [*headings, piece])
+        cut = 0.0 if begins else _cut(stream[-1].body.block, piece)
+        stream.append(Unit([*headings, piece], cut, begins, number))
         headings = []
+    return streams.values()
 
 
-def _pack(items: Sequence[_Item], sizes: PackingConfig) -> list[Sequence[_Item]]:
-    """Return the items of each chunk."""
-    packed = [_packed(*pair) for pair in zip([None, *items], items, strict=False)]
-    return [items[start:end] for start, end in pack(packed, sizes)]
+def _begins_section(before: Block, pieces: Sequence[Piece]) -> bool:
+    first, block = pieces[0].block, pieces[-1].block
+    is_other = (block.kind is BlockKind.EXERCISE) != (before.kind is BlockKind.EXERCISE)
+    is_heading = first.kind is BlockKind.HEADING
+    return is_heading or before.heading_path != block.heading_path or is_other
 
 
-def _packed(before: _Item | None, item: _Item) -> Piece:
-    """Return the item as one piece: with its headings' tokens and the cost of a cut before them."""
-    piece = replace(item.piece, tokens=_tokens(item))
-    if before is None or _begins_section(before, item):
-        return replace(piece, cut=0.0, begins_section=True)
-    last = before.piece.block
-    related = leads_in(last, piece.block) or continues(last, piece.block)
-    return replace(piece, cut=_RELATED_CUT) if related and piece.block is not last else piece
+def _cut(before: Block, piece: Piece) -> float:
+    related = leads_in(before, piece.block) or continues(before, piece.block)
+    return _RELATED_CUT if related and piece.block is not before else piece.cut
 
 
-def _begins_section(before: _Item, item: _Item) -> bool:
-    is_other = (item.kind is BlockKind.EXERCISE) != (before.kind is BlockKind.EXERCISE)
-    return item.first.block.kind is BlockKind.HEADING or before.path != item.path or is_other
+def leads_in(before: Block, block: Block) -> bool:
+    """Whether a paragraph introduces the next block: "as the following table shows:"."""
+    ends = before.text.rstrip(_AFTER_COLON).endswith(_LEAD_IN_ENDS)
+    return ends and before.kind is BlockKind.PARAGRAPH and block.kind is not BlockKind.HEADING
 
 
-def _tokens(item: _Item) -> int:
-    return sum(piece.tokens for piece in [*item.headings, item.piece])
+def continues(before: Block, block: Block) -> bool:
+    """Whether a sentence continues across a formula or code: "we get", formula, "where x is"."""
+    if block.kind is BlockKind.MATH:
+        return before.kind is BlockKind.PARAGRAPH and not _SENTENCE_END.search(before.text[-40:])
+    return (
+        block.kind is BlockKind.PARAGRAPH
+        and before.kind in (BlockKind.MATH, BlockKind.CODE)
+        and block.text[:1].islower()
+    )
 
 
 def _overlap(
-    before: Sequence[_Item], run: Sequence[_Item], sizes: PackingConfig, splitter: BlockSplitter
+    before: Sequence[Unit], run: Sequence[Unit], sizes: PackingConfig, splitter: BlockSplitter
 ) -> list[Piece]:
     """Return what a chunk repeats of the one before it: text of one section."""
     last, first = before[-1], run[0]
-    adjacent = first.number - len(first.headings) == last.number + 1
-    if not adjacent or first.first.lead_tokens or not _APART.isdisjoint((first.kind, last.kind)):
+    adjacent = first.number - len(first.pieces) == last.number
+    kinds = (first.body.block.kind, last.body.block.kind)
+    if not adjacent or first.pieces[0].lead_tokens or not _APART.isdisjoint(kinds):
         return []
     # The first piece of the previous chunk is never repeated whole.
-    pieces = [item.piece for item in before[1:]]
-    if not pieces and last.piece.tokens > sizes.overlap * 2:
-        pieces = [last.piece]
-    room = sizes.maximum - sum(map(_tokens, run))
+    pieces = [unit.body for unit in before[1:]]
+    if not pieces and last.body.tokens > sizes.overlap * 2:
+        pieces = [last.body]
+    room = sizes.maximum - sum(unit.tokens for unit in run)
     most = min(int(sizes.overlap * _LONGEST), room)
     return splitter.end_of(pieces, sizes.overlap * _ENOUGH, most)

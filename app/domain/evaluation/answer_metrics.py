@@ -25,16 +25,6 @@ OUTCOMES = {
 }
 """Outcome of an answer, as metrics name it."""
 
-ANSWER_METRICS = (
-    "facts_shown",
-    "words_shown",
-    "found",
-    "cited_gold",
-    "citation_precision",
-    *(f"answerable_{one}" for one in OUTCOMES.values()),
-    *(f"unanswerable_{one}" for one in OUTCOMES.values()),
-)
-
 
 def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> Measured:
     """Measure an answer made from these hits."""
@@ -43,16 +33,20 @@ def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> Mea
     right = sum(question.answerable and first_hit(question, [one]) for one in cited)
     facts = bool(shown) and has_facts(shown, question.key_facts) if question.key_facts else None
     found = question.answerable and finds_all_gold(question, ranking_of(hits)[:STANDARD_DEPTH])
-    prefix = "answerable" if question.answerable else "unanswerable"
-    metrics = {f"{prefix}_{one}": float(one == outcome) for one in OUTCOMES.values()}
-    if question.answerable:
-        metrics |= {"found": float(found), "cited_gold": float(right > 0)}
-        if facts is not None:
-            metrics["facts_shown"] = float(facts)
-        if not answer.refused:
-            metrics["words_shown"] = float(word_count(shown))
-        if answer.citations:
-            metrics["citation_precision"] = right / len(answer.citations)
+    metrics: dict[str, float | None] = {
+        f"{sort}_{one}": float(one == outcome) if question.answerable is answerable else None
+        for sort, answerable in (("answerable", True), ("unanswerable", False))
+        for one in OUTCOMES.values()
+    }
+    of_answerable = {
+        "facts_shown": facts,
+        "words_shown": None if answer.refused else word_count(shown),
+        "found": found,
+        "citation_precision": right / len(answer.citations) if answer.citations else None,
+        "cited_gold": right > 0,
+    }
+    for name, value in of_answerable.items():
+        metrics[name] = None if value is None or not question.answerable else float(value)
     return Measured(
         question,
         metrics,

@@ -20,7 +20,6 @@ MIN_OVERLAP = 16
 NDCG_DEPTH = 10
 STANDARD_DEPTH = 5
 """Depth of recall and hit rate that every evaluation reports in addition to its k."""
-RETRIEVAL_METRICS = "recall@5 hit@1 hit@5 mrr ndcg@10 precision context_tokens".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +38,13 @@ def ranking_of(hits: Sequence[Hit]) -> list[Retrieved]:
     return [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in hits]
 
 
-def retrieval_metrics(question: Question, ranking: Sequence[Retrieved], k: int) -> dict[str, float]:
+def retrieval_metrics(
+    question: Question, ranking: Sequence[Retrieved], k: int
+) -> dict[str, float | None]:
     """Return the metrics of a ranking, best first: at least NDCG_DEPTH chunks if there are so many.
 
-    Without gold spans there is no precision. If k is the standard depth, it adds no metrics.
+    None for an unanswerable question; precision is None without gold spans. If k is the standard
+    depth, it adds no metrics.
     """
     first, top = first_hit(question, ranking), ranking[:k]
     metrics = {
@@ -51,10 +53,11 @@ def retrieval_metrics(question: Question, ranking: Sequence[Retrieved], k: int) 
         f"hit@{STANDARD_DEPTH}": float(0 < first <= STANDARD_DEPTH),
         "mrr": 1 / first if first else 0.0,
         f"ndcg@{NDCG_DEPTH}": _ndcg(question, ranking),
+        "precision": _precision(question.gold, top) if question.gold else None,
+        f"recall@{k}": recall(question, top),
+        f"hit@{k}": float(0 < first <= k),
     }
-    if question.gold:
-        metrics["precision"] = _precision(question.gold, top)
-    return metrics | {f"recall@{k}": recall(question, top), f"hit@{k}": float(0 < first <= k)}
+    return metrics if question.answerable else dict.fromkeys(metrics)
 
 
 def first_hit(question: Question, ranking: Sequence[Retrieved]) -> int:

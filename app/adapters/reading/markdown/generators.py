@@ -55,45 +55,46 @@ def _path(name: str, end: str) -> str:
 
 def _mdbook(files: SourceFiles, config: str) -> Facts:
     settings = read_toml(files.settings(config), config) if config else {}
-    book, html = _table(settings, "book"), _table(_table(settings, "output"), "html")
-    folder = str(book.get("src") or ("src" if files.has("src/SUMMARY.md") else "")).rstrip("./")
+    source = _text(settings, "book", "src") or ("src" if files.has("src/SUMMARY.md") else "")
+    folder = source.rstrip("./")
     summary = join(folder, "SUMMARY.md")
     if not files.has(summary):
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", summary)
-    url = str(html.get("site-url") or "")
+    url = _text(settings, "output", "html", "site-url")
     return Facts(
         folder,
         _pages(files, folder, ".html"),
         list(summary_entries(files.settings(summary), numbered=True)),
-        str(book.get("title") or ""),
-        str(book.get("language") or ""),
+        _text(settings, "book", "title"),
+        _text(settings, "book", "language"),
         url if ":" in url else f"/{url.strip('/')}".rstrip("/"),
     )
 
 
 def _mkdocs(files: SourceFiles, config: str) -> Facts:
     settings = _settings(files, config)
-    folder, nav = str(settings.get("docs_dir") or "docs"), settings.get("nav")
+    folder, nav = _text(settings, "docs_dir") or "docs", settings.get("nav")
     folder = folder if files.has_folder(folder) else ""
     return Facts(
         folder,
         _pages(files, folder, ".html" if settings.get("use_directory_urls") is False else "/"),
         list(yaml_entries(nav)) if isinstance(nav, list) else None,
-        str(settings.get("site_name") or ""),
-        str(_table(settings, "theme").get("language") or ""),
-        str(settings.get("site_url") or ""),
+        _text(settings, "site_name"),
+        _text(settings, "theme", "language"),
+        _text(settings, "site_url"),
     )
 
 
 def _myst(files: SourceFiles, config: str) -> Facts:
     settings, book = _settings(files, config), _settings(files, "_config.yml")
-    project = _table(settings, "project")
-    listed = settings if config == "_toc.yml" else project.get("toc")
+    project = settings.get("project")
+    toc = project.get("toc") if isinstance(project, Mapping) else None
+    listed = settings if config == "_toc.yml" else toc
     return Facts(
         "",
         _pages(files, "", "" if config == "myst.yml" else ".html"),
         list(yaml_entries(listed)) if listed else None,
-        str(project.get("title") or book.get("title") or ""),
+        _text(settings, "project", "title") or _text(book, "title"),
         base_url=_address(book),
     )
 
@@ -111,17 +112,16 @@ def _plain(files: SourceFiles, config: str) -> Facts:
         folder,
         _pages(files, folder, ".html"),
         list(summary_entries(files.settings(summary))) if summary else None,
-        str(book.get("title") or ""),
+        _text(book, "title"),
         base_url=_address(book),
     )
 
 
 def _address(settings: Mapping[str, object]) -> str:
     """Return the site's address: `html.baseurl` of Jupyter Book, `url` and `baseurl` of Jekyll."""
-    if html := _table(settings, "html"):
-        return str(html.get("baseurl") or "")
-    url = str(settings.get("url") or "")
-    return url and f"{url.rstrip('/')}/{str(settings.get('baseurl') or '').lstrip('/')}"
+    url = _text(settings, "url")
+    jekyll = url and f"{url.rstrip('/')}/{_text(settings, 'baseurl').lstrip('/')}"
+    return _text(settings, "html", "baseurl") or jekyll
 
 
 def _docusaurus(files: SourceFiles, config: str) -> Facts:
@@ -135,7 +135,7 @@ def _docusaurus(files: SourceFiles, config: str) -> Facts:
     return Facts(
         folder,
         {name: _doc_path(name, docs[name]) for name in ordered},
-        list(yaml_entries([*_mapping(table).values()])) or None,
+        list(yaml_entries([*table.values()] if isinstance(table, dict) else [])) or None,
         names={_doc_id(name, docs[name]): name for name in ordered},
     )
 
@@ -165,15 +165,15 @@ def _doc_order(name: str, front: Mapping[str, object]) -> list[tuple[bool, str]]
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:
     """Return the settings of a YAML file; {} if there is none or it is no table."""
-    return _mapping(read_yaml(files.settings(name), name) if name and files.has(name) else {})
+    found = read_yaml(files.settings(name), name) if name and files.has(name) else {}
+    return found if isinstance(found, Mapping) else {}
 
 
-def _table(table: Mapping[str, object], key: str) -> Mapping[str, object]:
-    return _mapping(table.get(key))
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
+def _text(settings: object, *names: str) -> str:
+    """Return the text or number at this path of nested tables; "" if there is none."""
+    for name in names:
+        settings = settings.get(name) if isinstance(settings, Mapping) else None
+    return str(settings) if isinstance(settings, str | int | float) else ""
 
 
 READERS: dict[Site, Callable[[SourceFiles, str], Facts]] = {
