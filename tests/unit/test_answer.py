@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,6 @@ from app.domain.answer import (
     Started,
     TextDelta,
 )
-from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
 from app.domain.errors import (
@@ -148,23 +146,6 @@ async def test_question_of_its_own_is_not_judged_by_the_one_before_it() -> None:
     history = (Turn("user", "Who won the hockey championship?"), Turn("assistant", "Nobody."))
     request = AskRequest("Show the light energy that photosynthesis turns", history=history)
     assert not (await World((LIGHT,)).answering().answer(request)).refused
-
-
-@pytest.mark.parametrize(
-    ("score", "other_language", "confidence"),
-    [
-        (0.1, False, Confidence.NOT_IN_BOOK),
-        (0.1, True, Confidence.UNCERTAIN),
-        (0.2, False, Confidence.UNCERTAIN),
-        (0.7, False, Confidence.ANSWERED),
-        (0.7, True, Confidence.ANSWERED),
-    ],
-)
-def test_two_thresholds_make_three_answers(
-    score: float, other_language: bool, confidence: Confidence
-) -> None:
-    policy = RefusalPolicy(0.2, 0.7)
-    assert policy.confidence(score, other_language=other_language) is confidence
 
 
 def test_nothing_found_is_a_refusal_without_citations() -> None:
@@ -368,12 +349,6 @@ def test_text_that_turns_out_to_be_reasoning_is_dropped() -> None:
     assert (answer.answer, answer.degraded) == (TOLD, ())
     (citation,) = answer.citations
     assert TOLD[citation.start : citation.end] == TOLD[:-1]
-
-
-def test_a_refused_key_is_an_error_of_the_log_too(caplog: pytest.LogCaptureFixture) -> None:
-    written(ProviderAuthError("set CO_API_KEY"))
-    (record,) = [one for one in caplog.records if one.levelno > logging.INFO]
-    assert (record.levelname, record.__dict__["reason"]) == ("ERROR", "set CO_API_KEY")
 
 
 async def test_reader_who_leaves_stops_the_generator_at_once() -> None:

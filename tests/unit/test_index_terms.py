@@ -176,16 +176,6 @@ def test_weights_follow_the_formula() -> None:
     assert LEXICAL.query_vector("cell cell wall", "en").values == (1.0, 1.0)
 
 
-def test_a_longer_text_weighs_a_term_less_and_a_repeated_term_more() -> None:
-    def weight(text: str) -> float:
-        (term,) = LEXICAL.query_vector("cell", "en").indices
-        vector = encoded(text, "en")
-        return vector.values[vector.indices.index(term)]
-
-    assert weight("cell") > weight("cell " + "wall " * 300)
-    assert weight("cell cell cell") > weight("cell")
-
-
 IDS = (
     51_194_901,
     853_751_801,

@@ -152,15 +152,6 @@ def test_chunks_of_one_page_make_room_for_another(third: float, found: list[str]
     assert order("x", hits, replace(NOTHING, crowding=0.12)) == found
 
 
-def test_a_chunk_that_makes_room_keeps_its_score_as_far_as_the_order_allows() -> None:
-    hits = same_page(0.9, 0.8, 0.3, file="crowd.md") + same_page(0.65, file="other.md")
-    weights = replace(NOTHING, crowding=0.2)
-    terms = [chunk_terms(hit.chunk, terms_of) for hit in hits]
-    found = rescore(hits, terms, {"en": QuestionTerms(terms_of("x"))}, weights)
-    assert [hit.chunk.text_content for hit in found][1] == "other.md 0"
-    assert [hit.score for hit in found] == pytest.approx([0.9, 0.65, 0.65, 0.3])
-
-
 @pytest.mark.parametrize(
     ("term", "others"),
     [

@@ -46,7 +46,7 @@ class RescoringWeights:
     """Cosine of the question and the heading path, by the local model."""
     defined: float = 1.0
     """The share of the question that the chunk defines: 1 for TERM in "What is TERM?"."""
-    named: float = 0.5
+    named: float = 0.6
     """The same if a section that begins in the chunk has the term as its heading."""
     page: float = 0.4
     """Page score relative to the best page; see `_PAGE_DEPTH`."""
