@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -62,12 +61,6 @@ def test_score_parts_what_the_book_answers_from_what_it_does_not(
     assert low <= answerability([support(*one) for one in hits], covered) <= high
 
 
-def test_share_is_at_most_one_and_none_without_terms() -> None:
-    assert share_of_bounds(5.0, {}) == share_of_bounds(5.0, {1: 0.0}) == 0.0
-    assert share_of_bounds(9.0, {1: 10.0}) == 0.9
-    assert share_of_bounds(12.0, {1: 10.0}) == 1.0
-
-
 def test_only_the_rarest_terms_of_a_long_question_count() -> None:
     rare = dict.fromkeys(range(8), 5.0)
     common = dict.fromkeys(range(8, 80), 0.5)
@@ -109,13 +102,6 @@ def test_upper_bound_is_the_best_score_a_chunk_has_by_the_term_alone() -> None:
     chunks = [make_chunk("owl owl owl mouse"), make_chunk("owl", index=1)]
     bounds = TermUpperBounds(FakeIndex(chunks))
     assert bounds_of(bounds, "owl") == {next(iter(LEXICAL.terms("owl", "en"))): 3.0}
-
-
-def test_term_that_is_in_no_chunk_counts_as_much_as_the_rarest_could() -> None:
-    index = FakeIndex([make_chunk("owl")], [replace(made_manifest(), chunks=1_000)])
-    bounds = TermUpperBounds(index)
-    (unknown,) = bounds_of(bounds, "zebra").values()
-    assert 9.0 < unknown < 11.0
 
 
 def test_upper_bounds_of_one_book_leave_out_the_others() -> None:

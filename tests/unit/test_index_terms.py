@@ -114,15 +114,6 @@ def test_an_identifier_or_symbol_is_indexed_as_typed_and_by_parts(
 
 
 @pytest.mark.parametrize(
-    "symbol", ["&mut", "C++", "->", "::", "torch.nn", "useSelector", "O(n log n)", "--flag", "AND"]
-)
-def test_what_is_typed_ranks_the_text_that_has_it_first(symbol: str) -> None:
-    letters = "c mut torch nn use selector o n log flag and"
-    with_it, without = f"Here {symbol} is meant.", f"Here {letters} is meant."
-    assert shared(symbol, with_it) > shared(symbol, without)
-
-
-@pytest.mark.parametrize(
     "prose", ["What?", "end. Next", "a — b", "(see above)", "“so”", "- …", "*"]
 )
 def test_punctuation_of_prose_is_no_term(prose: str) -> None:

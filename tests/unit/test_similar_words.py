@@ -79,13 +79,6 @@ def ask(
     return found, [query.question for query in world.retriever.asked]
 
 
-def test_a_misspelled_question_is_searched_for_and_answered_as_if_it_were_correct() -> None:
-    found, asked = ask("What is a clousure?")
-    assert found.answer == "A closure captures values."
-    assert found.searched_for == "What is a closure?"
-    assert "What is a clousure?" not in asked
-
-
 @pytest.mark.parametrize(
     ("question", "searched_for"),
     [

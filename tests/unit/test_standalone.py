@@ -115,12 +115,6 @@ def test_a_follow_up_of_a_follow_up_keeps_its_topic(
     assert found.question == f"{topic}\n{second}\n{third}"
 
 
-def test_a_conversation_that_the_assistant_began_has_nothing_to_put_in_front() -> None:
-    found = standalone("Why?", (Turn("assistant", "Ask me."),), lambda _: 0, "en")
-    assert found.question == "Why?"
-    assert found.background == (("Ask me.", ASSISTANT_WEIGHT),)
-
-
 @pytest.mark.parametrize("history", [(), (Turn("user", " "),)])
 def test_no_question_before_it_leaves_a_leaning_question_alone(history: tuple[Turn, ...]) -> None:
     found = standalone("Who invented it?", history, lambda _: 1, "en")
