@@ -382,10 +382,9 @@ class World:
         )
         answering = AnswerQuestion(
             consult=consult,
-            chapters=ConsultChapters(self.index, consult, split_sentences, count_words),
+            chapters=ConsultChapters(consult, split_sentences),
             write=WriteAnswer(split_sentences, scorer.similarity),
             figures=ShowFigures(self.index),
-            count_tokens=count_words,
         )
         return answering.written_by(generator) if generator else answering
 

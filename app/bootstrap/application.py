@@ -222,10 +222,9 @@ def _answering(
     scorers = paragraph_scorers(embedder, reranker)
     answer = AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(index, consult, split_sentences, count_tokens),
+        chapters=ConsultChapters(consult, split_sentences),
         write=WriteAnswer(split_sentences, similarity, scorers),
         figures=ShowFigures(index, settings.image_origins.split(",")),
-        count_tokens=count_tokens,
         question_log=log,
     )
     return retrieve, answer.written_by(model) if model else answer

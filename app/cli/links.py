@@ -6,6 +6,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urldefrag
 
 from typer import Argument, Option
 
@@ -61,14 +62,15 @@ async def links(
 async def _check(
     settings: Settings, found: list[DeepLink], location: str, base_url: str, *, json: bool
 ) -> int:
-    checked = check_links(found, await built_site(location, base_url, settings))
-    for miss in checked.misses:
+    misses = check_links(found, await built_site(location, base_url, settings))
+    for miss in misses:
         if json:
             print_json(asdict(miss))
         else:
             print(f"{f'{miss.file} {miss.paragraph_id}'.strip()}: {miss.fault}: {miss.url}")
-    remark(f"{checked.links:,} links on {checked.pages:,} pages, {len(checked.misses):,} misses")
-    return 1 if checked.misses else 0
+    pages = {urldefrag(link.url).url for link in found}
+    remark(f"{len(found):,} links on {len(pages):,} pages, {len(misses):,} misses")
+    return 1 if misses else 0
 
 
 async def _links(settings: Settings, book: BookId) -> tuple[str, list[DeepLink]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -46,7 +46,6 @@ class AnswerQuestion:
     chapters: ConsultChapters
     write: WriteAnswer
     figures: ShowFigures
-    count_tokens: Callable[[str], int]
     question_log: QuestionLog | None = None
     """The owner's log of readers' questions; None if it is off."""
 
@@ -68,7 +67,9 @@ class AnswerQuestion:
         the one in Finished is final.
         """
         record = current()
-        _require_question(request.question)
+        if not request.question.strip():
+            raise QuestionError(EMPTY_QUESTION)
+        require_length(request.question)
         scope = await scope_of(self.consult.places.index, request.filter, request.page_url)
         found = await self._read(request, scope)
         async with aclosing(self.write.events(found)) as events:
@@ -113,7 +114,7 @@ class AnswerQuestion:
         request = replace(
             request,
             question=resumed(request.question, request.history),
-            history=recent(history, HISTORY_TOKENS, self.count_tokens),
+            history=recent(history, HISTORY_TOKENS, self.consult.retrieve.count_tokens),
         )
         asked = request.intent or intent_of(words(request.question))
         intent = None if request.selection else asked
@@ -163,13 +164,6 @@ class AnswerQuestion:
 
 def _refuses(found: Consultation | Answer) -> bool:
     return isinstance(found, Consultation) and not found.context
-
-
-def _require_question(question: str) -> None:
-    """QuestionError if the question is empty or too long."""
-    if not question.strip():
-        raise QuestionError(EMPTY_QUESTION)
-    require_length(question)
 
 
 async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:

@@ -91,10 +91,6 @@ class QuestionTerms:
         known = self.definition_targets
         return max((known[one] for one in defined & known.keys()), default=0.0)
 
-    def share(self, terms: Iterable[int]) -> float:
-        """Return the share of the question's term weight in `terms`, 0 to 1."""
-        return self.weight_share(self.held(terms))
-
     def weight_share(self, held: Iterable[int]) -> float:
         """Return the weight of these terms as a share of the question's term weight, 0 to 1."""
         return sum([self._weights[term] for term in held]) / self._total if held else 0.0
@@ -156,7 +152,7 @@ def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: Rescorin
         + weights.window * window
         + weights.definition * definition
         + weights.pairs * question.pair_share(pairs)
-        + weights.heading * question.share(chunk.heading)
+        + weights.heading * question.weight_share(question.held(chunk.heading))
         + weights.defined * question.defined_share(chunk.defined)
         + weights.named * question.defined_share(chunk.headed)
     )
