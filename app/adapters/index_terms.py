@@ -10,7 +10,6 @@ The terms of a text are the stems of its words, its identifiers (whole and in pa
 | &mut, C++, --flag, __init__ | &mut and mut, c++ and c, --flag and flag, __init__ and init |
 | 'static, but not 'quoted' | 'static and static |
 | -> :: ?  | the symbol; a single character only when it stands alone |
-| O(n log n) | o(nlogn), and its words |
 | l'eau, the cell's | eau; cell |
 | 1,000 and 3.14 | 1000, 3.14 |
 | 日本語 | each character, each pair |
@@ -53,10 +52,6 @@ _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF])
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'") | {"\u2010": "-"})
 
-# The part of `O(n log n)` after the letter: a search that starts at a bracket is 30 times as fast.
-_SPACED_CALL = re.compile(
-    r"\((?<=[^\W\d_]\()(?<![^\W\d_]{2}\()(?:[^()\n]|\([^()\n]{0,24}\)){1,24}\)"
-)
 _OPERATOR = re.compile(r"[-+=<>!&|:*/%^~?.@]{2,}")
 _EMPHATIC_END = re.compile(r"(?<=\w)[?!]{2,}[\"')\]]*\Z")
 """The end of "what is that??": emphasis, not an operator."""
@@ -84,7 +79,7 @@ class IndexTerms:
     `language` is an ISO 639-1 code; "pt-BR" counts as "pt".
     """
 
-    fingerprint = "terms-5"
+    fingerprint = "terms-6"
     """Changes with the terms; an index with another fingerprint is stale."""
 
     def __init__(self) -> None:
@@ -115,14 +110,6 @@ def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:
             yield run, [run[i : i + 2] for i in range(len(run) - 1)]
 
 
-def _spaced_calls(text: str) -> list[str]:
-    """Return calls of a one-letter function, normalised: `O(n log n)` becomes `o(nlogn)`."""
-    if "(" not in text:
-        return []
-    calls = (text[call.start() - 1 : call.end()] for call in _SPACED_CALL.finditer(text))
-    return ["".join(call.split()).casefold() for call in calls]
-
-
 class LanguageTerms(dict[str, tuple[int, ...]]):
     """Converts text in one language to terms; caches the ids of each distinct token."""
 
@@ -151,9 +138,8 @@ class LanguageTerms(dict[str, tuple[int, ...]]):
 
         A document also gets its single characters, to match queries of one character.
         """
-        calls = [_term_id(call) for call in _spaced_calls(text)]
         if text.isascii() or not _ANY_UNSPACED.search(text):  # without a loop over the tokens
-            return [*chain.from_iterable(map(self.__getitem__, text.split())), *calls]
+            return [*chain.from_iterable(map(self.__getitem__, text.split()))]
         ids: list[int] = []
         for token, grams in tokens(text):
             if grams is None:
@@ -161,7 +147,7 @@ class LanguageTerms(dict[str, tuple[int, ...]]):
             else:
                 singles = "" if query and len(token) > 1 else token
                 ids += map(_term_id, (*singles, *grams))
-        return ids + calls
+        return ids
 
     def terms(self, run: str) -> list[str]:
         """The terms of a run without white space, in order, repeats included."""

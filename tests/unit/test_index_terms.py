@@ -120,11 +120,6 @@ def test_punctuation_of_prose_is_no_term(prose: str) -> None:
     assert not [term for term in terms(prose) if not term.isalnum()]
 
 
-def test_calls_of_one_letter_are_found_whatever_their_spaces() -> None:
-    with_spaces, without = LEXICAL.query_vector("O(n log n)", "en"), "in O(nlogn) steps"
-    assert len(set(with_spaces.indices) & set(encoded(without, "en").indices)) >= 2
-
-
 @pytest.mark.parametrize(
     ("one", "other"), [("basis", "bases"), ("synapsis", "synapse"), ("ammonia", "ammonium")]
 )
@@ -180,7 +175,7 @@ IDS = (
 def test_ids_are_the_same_in_every_process_and_release() -> None:
     # A change here makes every index stale: change `fingerprint` with it.
     assert LEXICAL.query_vector("photosynthesis useSelector &mut", "en").indices == IDS
-    assert (TERMS.fingerprint, FINGERPRINT) == ("terms-5", "bm25/1.2/0.75/200.0")
+    assert (TERMS.fingerprint, FINGERPRINT) == ("terms-6", "bm25/1.2/0.75/200.0")
 
 
 @given(st.text(max_size=200), st.sampled_from(["en", "fr", "ar", "hi", "ja", "tr", ""]))
