@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -57,7 +57,7 @@ class AnalysedQuery:
     """The books in scope; each language has its own stems and stop words."""
     asked_in: str = "en"
     """Language of the question, an ISO 639-1 code."""
-    degraded: tuple[str, ...] = ()
+    degraded: Sequence[str] = ()
     """Steps that failed: "rewrite", "embedding", or "budget" for either."""
 
 
@@ -85,7 +85,8 @@ class AnalyseQuestion:
             raise QuestionError(EMPTY_QUESTION)
         for manifest in books.named():
             self._require_same_model(manifest)
-        asked, degraded = await self._standalone(query, books.language)
+        degraded: list[str] = []
+        asked = await self._standalone(query, books.language, degraded)
         embedded, lexical = (
             search_text(text, books.language) for text in (asked.embedded, asked.lexical)
         )
@@ -94,15 +95,12 @@ class AnalyseQuestion:
         foreign = language != books.language
         if foreign and not self.multilingual:
             asked = await self._with_cognates(asked, language, books)
-        dense, failed = await self._embed(asked.embedded)
+        dense = await self._embed(asked.embedded, degraded)
         by_vector = foreign and self.multilingual and dense is not None
         languages = () if by_vector else books.by_language
         terms = {one: await self._terms(asked, one, books) for one in languages}
-        sparse = {one: self._sparse(asked, one) for one in languages}
-        sparse = {one: vector for one, vector in sparse.items() if vector.indices}
-        return AnalysedQuery(
-            query, asked, dense, sparse, terms, books, language, (*degraded, *failed)
-        )
+        sparse = {one: vec for one in languages if (vec := self._sparse(asked, one)).indices}
+        return AnalysedQuery(query, asked, dense, sparse, terms, books, language, degraded)
 
     async def of_answer(
         self, question: str, asked: AnalysedQuery, language: str, *, selected: bool = False
@@ -171,24 +169,23 @@ class AnalyseQuestion:
             raise IndexMismatch(message)
 
     async def _standalone(
-        self, query: SearchQuery, language: str
-    ) -> tuple[Standalone, tuple[str, ...]]:
+        self, query: SearchQuery, language: str, degraded: list[str]
+    ) -> Standalone:
         if not query.history:
-            return Standalone(query.question, query.question, query.question), ()
-        degraded: tuple[str, ...] = ()
+            return Standalone(query.question, query.question, query.question)
         if self.rewriter is not None and query.rewrite:
             try:
                 with stage("rewrite"):
                     rewritten = await self.rewriter.rewrite(query.question, query.history)
             except ProviderError as error:
-                degraded = (degraded_by(_log, "retrieve.rewrite_failed", "rewrite", error),)
+                degraded.append(degraded_by(_log, "retrieve.rewrite_failed", "rewrite", error))
             else:
-                return rewritten_by_model(rewritten, query.question), ()
+                return rewritten_by_model(rewritten, query.question)
 
         def count_terms(text: str) -> int:
             return len(self.lexical.terms(text, language))
 
-        return standalone(query.question, query.history, count_terms, language), degraded
+        return standalone(query.question, query.history, count_terms, language)
 
     async def _with_cognates(self, asked: Standalone, language: str, books: BookList) -> Standalone:
         with stage("cognates"):
@@ -198,13 +195,13 @@ class AnalyseQuestion:
         embedded, lexical = (" ".join([one, *found]) for one in (asked.embedded, asked.lexical))
         return replace(asked, embedded=embedded, lexical=lexical)
 
-    async def _embed(self, question: str) -> tuple[Vector | None, tuple[str, ...]]:
+    async def _embed(self, question: str, degraded: list[str]) -> Vector | None:
         try:
             with stage("embedding"):
-                vector = await self.embedder.embed_query(question)
+                return await self.embedder.embed_query(question)
         except ProviderError as error:
-            return None, (degraded_by(_log, "retrieve.embedding_failed", "embedding", error),)
-        return vector, ()
+            degraded.append(degraded_by(_log, "retrieve.embedding_failed", "embedding", error))
+            return None
 
     async def _terms(self, asked: Standalone, language: str, books: BookList) -> QuestionTerms:
         terms = self.lexical.question_terms(asked.lexical, language)
