@@ -120,7 +120,6 @@ class AnalyseQuestion:
             one: await self._reading(text.text, language, asked.books)
             for one, text in texts.items()
         }
-        about = question if selected else whole
         own_terms = frozenset(readings[question].bounds)
         content = frozenset(readings[bare].bounds) or own_terms
         in_english = asked_in == language == MODEL_LANGUAGE
@@ -138,8 +137,7 @@ class AnalyseQuestion:
             own_terms=own_terms,
             rare=self._rare(texts[asking], terms) if in_english else {},
             readings=tuple(readings.values()),
-            vector=readings[about].vector,
-            compared=about,
+            vector=readings[question if selected else whole].vector,
         )
 
     def _rare(self, searched: SearchText, terms: Terms) -> dict[str, frozenset[int]]:

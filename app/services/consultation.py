@@ -38,6 +38,8 @@ class Consultation:
     scope: BookScope
     found: RetrievalResult
     analysis: QuestionAnalysis
+    compared: str = ""
+    """The question with its earlier turns, as models compare it with paragraphs."""
     exercise: str = ""
     """Id of the exercise that the question repeats, or ""."""
     score: float = 0.0
@@ -108,7 +110,8 @@ class ConsultBook:
             analysis = await self.retrieve.analysis.of_answer(
                 request.question, asked, language, selected=selection is not None
             )
-        return Consultation(request, scope, found, analysis)
+        compared = request.question if selection else asked.texts.question
+        return Consultation(request, scope, found, analysis, compared)
 
     async def _scored(self, read: Consultation) -> Consultation:
         """Add the confidence that the hits answer; an exercise of the book is never refused.

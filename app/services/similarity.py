@@ -9,14 +9,14 @@ ICLR 2018).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from math import hypot
 from operator import mul
 
 from cachetools import LRUCache
 
-from app.domain.languages import FUNCTION_WORDS, without_words
+from app.domain.languages import known_language, without_words
 from app.domain.retrieval.query import Vector
 from app.services.ports import Embedder, embed_documents
 
@@ -53,11 +53,13 @@ class SimilarityEncoder:
     """Language -> unit vector of the common direction of its texts."""
 
     async def question(self, text: str, language: str) -> Vector:
-        (vector,) = await self._embed([text], language)
+        embedder, common = await self.embedder(), _common(language)
+        vector = await embedder.embed_query(without_words(text, common) if common else text)
+        if common:
+            vector = _without(await self._direction(language), vector)
         if language in (MODEL_LANGUAGE, *BY_CHARACTERS):
             return vector
-        known = language in FUNCTION_WORDS
-        return _scaled(vector, OTHER_LANGUAGE_LENGTH if known else UNKNOWN_LANGUAGE_LENGTH)
+        return _scaled(vector, OTHER_LANGUAGE_LENGTH if common else UNKNOWN_LANGUAGE_LENGTH)
 
     async def texts(self, texts: Sequence[str], language: str) -> list[Vector]:
         """Return one vector for each text, in order; vectors are cached."""
@@ -80,16 +82,23 @@ class SimilarityEncoder:
         return dict(zip(texts, self.inner_products(asked, vectors), strict=True))
 
     async def _embed(self, texts: Sequence[str], language: str) -> list[Vector]:
-        embedder = await self.embedder()
-        common = FUNCTION_WORDS.get(language, ())
-        if language == MODEL_LANGUAGE or not common:
+        embedder, common = await self.embedder(), _common(language)
+        if not common:
             return await embed_documents(embedder, texts)
-        if language not in self._shared:
-            said = " ".join(sorted(common))
-            (self._shared[language],) = await embed_documents(embedder, [said])
         bare = [without_words(text, common) for text in texts]
-        vectors = await embed_documents(embedder, bare)
-        return [_without(self._shared[language], vector) for vector in vectors]
+        direction = await self._direction(language)
+        return [_without(direction, one) for one in await embed_documents(embedder, bare)]
+
+    async def _direction(self, language: str) -> Vector:
+        if language not in self._shared:
+            said = " ".join(sorted(_common(language)))
+            self._shared[language] = await (await self.embedder()).embed_query(said)
+        return self._shared[language]
+
+
+def _common(language: str) -> Collection[str]:
+    """Return the function words of a language that the model was not trained on."""
+    return () if language == MODEL_LANGUAGE else known_language(language).words
 
 
 def _without(direction: Vector, vector: Vector) -> Vector:

@@ -178,7 +178,7 @@ async def _scored(read: Consultation, scorer: ParagraphScorer) -> dict[int, floa
     order = sorted(range(len(context)), key=lambda at: -context[at].score)
     passages = [context[at].passage for at in order]
     headed = [(" > ".join(one.heading_path), one.text) for one in passages]
-    scores = await scorer.scores(read.analysis.compared, headed)
+    scores = await scorer.scores(read.compared, headed)
     return {at: score for at, score in zip(order, scores, strict=True) if score is not None}
 
 

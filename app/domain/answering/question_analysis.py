@@ -52,8 +52,6 @@ class QuestionAnalysis:
     function words of another language, and without sentences about the reader."""
     vector: Vector = field(default_factory=lambda: array("f"))
     """Vector of the question with its earlier turns, without a selected text; see `Reading`."""
-    compared: str = ""
-    """The text of `vector`."""
 
 
 def term_weights(
