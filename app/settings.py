@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from ipaddress import ip_network
 from pathlib import Path
@@ -14,13 +14,14 @@ from pydantic import (
     AfterValidator,
     AliasChoices,
     BaseModel,
+    BeforeValidator,
     Field,
     SecretStr,
     ValidationError,
     model_validator,
 )
-from pydantic_core import to_json
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic_core import from_json, to_json
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.domain.answering.answerability import (
     ANSWER_THRESHOLD,
@@ -68,6 +69,11 @@ class GivenPrice(BaseModel, extra="forbid", allow_inf_nan=False):
     searches: float = Field(0.0, ge=0)
 
 
+def _value_of(given: object) -> object:
+    """Return the value of a JSON text. ValueError if it is not valid."""
+    return from_json(given) if isinstance(given, str) else given
+
+
 def _web_address(text: str) -> str:
     if text and not is_web_address(text):
         message = "not an http or https address such as https://host.example:8000/v1"
@@ -109,7 +115,10 @@ _TEST_VARIABLES = "RAG_TEST_"
 
 
 class Settings(BaseSettings):
-    """Every setting of the program; `.env.example` lists them with their defaults."""
+    """Every setting of the program; `.env.example` says what each is for and its default.
+
+    The docstrings here add what is not said there.
+    """
 
     model_config = SettingsConfigDict(
         env_prefix="RAG_",
@@ -124,7 +133,6 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=1, le=65_535)
     workers: int = Field(1, ge=1, le=100)
-    """Processes of a server; more than one needs `QDRANT_URL`. Limits apply to each process."""
 
     cohere_api_key: SecretStr | None = Field(
         None, validation_alias=AliasChoices("CO_API_KEY", "COHERE_API_KEY")
@@ -138,17 +146,13 @@ class Settings(BaseSettings):
     cohere_rerank_model: str = "rerank-v5.0-fast"
     cohere_tier: Literal["trial", "production"] = "trial"
     """The kind of key, which determines the rate limits."""
-    prices: dict[str, GivenPrice] = {}
+    prices: Annotated[dict[str, GivenPrice], NoDecode, BeforeValidator(_value_of)] = {}
     """US dollars per million tokens and per thousand searches by model, as JSON; adds to and
     overrides `PRICES`."""
     budget_day: float | None = Field(None, ge=0)
-    """Limit in US dollars for embed, rerank and chat together, per day in UTC; None: no limit."""
     budget_month: float | None = Field(None, ge=0)
-    """The same per calendar month in UTC."""
-
     question_log_days: int = Field(0, ge=0)
-    """Days that readers' questions are kept for the owner, without personal data; 0: they are not
-    logged, and readers cannot give feedback."""
+    """Without a log readers cannot give feedback."""
 
     embedder: str = Field("auto", pattern=r"^(auto|cohere|local|fastembed(:\S+)?)$")
     """auto: Cohere if a key is set, else local, the static model. fastembed:MODEL: a neural model
@@ -157,7 +161,6 @@ class Settings(BaseSettings):
     """auto: Cohere if it embeds or writes. fastembed:MODEL: a cross-encoder in this process (extra
     `local`), which also chooses the paragraphs of offline answers."""
     models: Annotated[Path, AfterValidator(_folder)] | None = None
-    """Folder of fastembed's models; None: `models` in `home`."""
     generator: Literal["auto", "cohere", "openai", "extractive"] = "auto"
     """auto: Cohere when a key is set, else a model server that runs on this machine, else
     extractive; openai: any server with that protocol."""
@@ -166,13 +169,10 @@ class Settings(BaseSettings):
     openai_model: str = "llama3.1"
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
-    """Address of a server, or of the nodes of a cluster, separated by commas."""
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
     qdrant_grpc_port: int | None = Field(None, ge=1, le=65_535)
-    """None means the port of `QDRANT_URL` plus 1."""
     qdrant_collection_prefix: str = Field("textbook", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     qdrant_replicas: int = Field(1, ge=1)
-    """Copies of each shard on different nodes, for new collections."""
 
     context_tokens: int = Field(3_000, ge=200)
     """Token budget of the paragraphs for the generator. Below `SMALL_CONTEXT` the rest of the
@@ -188,9 +188,7 @@ class Settings(BaseSettings):
     solutions: Literal["hide", "hint", "show"] = "hint"
     """How an exercise of the book is answered, unless the request sets it."""
     allowed_origins: Annotated[str, _each(_origin_or_all)] = ""
-    """Comma-separated origins that may call the API from a browser; empty: same origin only."""
     image_origins: Annotated[str, _each(checked_origin)] = ""
-    """Comma-separated origins of the books' images besides those of the books' sites."""
     open: bool = False
     """Whether everybody may use the API without a key. If false, and while there are no keys, only
     this machine may use it."""
@@ -242,14 +240,6 @@ def read_settings() -> Settings:
         said = first["msg"].removeprefix("Value error, ")
         message = f"{name}: {said} (see .env.example)"
         raise ConfigError(message) from None
-    except SettingsError as error:
-        found = re.search(r'field "(\w+)"', str(error))
-        name = variable(found[1]) if found else "a setting"
-        message = f"{name}: not valid JSON; .env.example shows the form"
-        raise ConfigError(message) from None
-    except RecursionError:
-        message = f"a setting of {_ENV_FILE} or of the environment: its JSON is nested too deep"
-        raise ConfigError(message) from None
 
 
 def variable(field: str) -> str:
@@ -271,15 +261,13 @@ def _text(value: object) -> str:
     return str(value) if isinstance(value, str | Path) else to_json(value).decode()
 
 
-def unknown_variables() -> Mapping[str, str]:
-    """Return the `RAG_` variables of the environment and `.env` that are no setting, such as a
-    misspelled one. Maps each to the setting with the most similar name, or "".
-    """
+def unknown_variables() -> Iterator[str]:
+    """Yield a warning for each `RAG_` variable of the environment and `.env` that is no setting."""
     settings = {variable(field) for field in Settings.model_fields}
     written = read_text(Path(_ENV_FILE)) if Path(_ENV_FILE).is_file() else ""
     given = {name.upper() for name in [*os.environ, *_ASSIGNED.findall(written)]}
-    return {
-        name: next(iter(get_close_matches(name, settings, n=1, cutoff=0.8)), "")
-        for name in sorted(given - settings)
-        if name.startswith("RAG_") and not name.startswith(_TEST_VARIABLES)
-    }
+    for name in sorted(given - settings):
+        if name.startswith("RAG_") and not name.startswith(_TEST_VARIABLES):
+            similar = get_close_matches(name, settings, n=1, cutoff=0.8)
+            hint = f"did you mean {similar[0]}?" if similar else "see .env.example"
+            yield f"{name} is not a setting; {hint}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from app.api.events import chat_events
 from app.api.problems import ErrorEvent
@@ -41,23 +41,6 @@ BOOK = "small-book-of-search"
 PAGE = f"/pages/{BOOK}/04-ranking.html"
 """A page of the sample book, with text enough to scroll."""
 CITED = "[data-textbook-rag-cited]"
-
-
-def watched_page(browser: Browser, *, console: bool = False) -> Iterator[Page]:
-    """Yield a page on which a script error, or an error in the console, fails the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    page = context.new_page()
-    errors: list[str] = []
-
-    def keep_error(message: ConsoleMessage) -> None:
-        if console and message.type == "error":
-            errors.append(message.text)
-
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", keep_error)
-    yield page
-    context.close()
-    assert errors == []
 
 
 def open_by_shortcut(page: Page) -> None:

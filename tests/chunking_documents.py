@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from random import Random
+from typing import NamedTuple
 
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId
-from app.domain.chunking.tools import ChunkingTools
+from app.domain.chunking.config import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Site
 
 _WORDS = {
@@ -32,12 +33,10 @@ _INLINE = [
 ]
 
 
-@dataclass(frozen=True)
-class Made:
-    """A block before it has a place: its source, what a reader sees, where it may be cut."""
+class Made(NamedTuple):
+    """A block before it has a place."""
 
     kind: BlockKind
-    raw: str
     text: str
     level: int = 0
 
@@ -64,115 +63,89 @@ def paragraph(random: Random, sentences: int, language: str = "en") -> str:
 
 
 def prose(sentences: int, seed: int = 1) -> Made:
-    text = paragraph(Random(seed), sentences)
-    return Made(BlockKind.PARAGRAPH, text, text)
+    return Made(BlockKind.PARAGRAPH, paragraph(Random(seed), sentences))
 
 
 def heading(text: str, level: int = 2) -> Made:
-    return Made(BlockKind.HEADING, "#" * level + " " + text, text, level=level)
+    return Made(BlockKind.HEADING, text, level)
 
 
-def _heading(random: Random, size: int, language: str) -> Made:
-    level = random.randint(1, 4)
-    text = sentence(random, random.randint(1, 6), language)[:-1]
-    return heading(text, level)
+def made(kind: BlockKind, size: int, seed: int = 1, language: str = "en") -> Made:
+    """Return a block of this kind, whose size counts its items, rows, functions or sentences."""
+    random = Random(seed)
+    if kind is BlockKind.HEADING:
+        text = sentence(random, random.randint(1, 6), language)[:-1]
+        return heading(text, random.randint(1, 4))
+    return Made(kind, _TEXTS.get(kind, _few)(random, size, language))
 
 
-def _paragraph(random: Random, size: int, language: str) -> Made:
+def _prose(random: Random, size: int, language: str) -> str:
     text = paragraph(random, size, language)
-    if random.random() < 0.2:
-        text = text[:-1] + ":"
-    return Made(BlockKind.PARAGRAPH, text, text)
+    return f"{text[:-1]}:" if random.random() < 0.2 else text
 
 
-def _list(random: Random, size: int, language: str) -> Made:
+def _few(random: Random, size: int, language: str) -> str:
+    return paragraph(random, min(size, 4), language)
+
+
+def _items(random: Random, size: int, language: str) -> str:
     items = [paragraph(random, random.randint(1, 3), language) for _ in range(size)]
-    text = "\n".join(item.replace("\n", " ") for item in items)
-    return Made(BlockKind.LIST, "- " + text.replace("\n", "\n- "), text)
+    return "\n".join(item.replace("\n", " ") for item in items)
 
 
-def _table(random: Random, size: int, language: str) -> Made:
+def _rows(random: Random, size: int, language: str) -> str:
     rows = [f"{sentence(random, 4, language)[:-1]} | {random.randrange(99)}" for _ in range(size)]
-    text = "\n".join(["Term | Count", *rows])
-    return Made(BlockKind.TABLE, text.replace("\n", "\n--- | ---\n", 1), text)
+    return "\n".join(["Term | Count", *rows])
 
 
-def _code(random: Random, size: int, language: str) -> Made:
+def _functions(random: Random, size: int, language: str) -> str:
     lines: list[str] = []
     for number in range(size):
         lines += [f"def f{number}(x):", f"    return x * {random.randrange(9999)}"]
         lines += [""] * random.randint(0, 1)
-    code = "\n".join(lines)
-    return Made(BlockKind.CODE, f"```python\n{code}\n```", code)
+    return "\n".join(lines)
 
 
-def _plain(kind: BlockKind, before: str = "", after: str = "") -> _Maker:
-    def make(random: Random, size: int, language: str) -> Made:
-        text = paragraph(random, min(size, 4), language)
-        return Made(kind, before + text + after, text)
-
-    return make
-
-
-def _quote(random: Random, size: int, language: str) -> Made:
-    lines = [paragraph(random, 2, language).replace("\n", " ") for _ in range(size)]
-    text = "\n".join(lines)
-    return Made(BlockKind.QUOTE, "> " + text.replace("\n", "\n> "), text)
-
-
-def _admonition(random: Random, size: int, language: str) -> Made:
+def _titled(random: Random, size: int, language: str) -> str:
     """A title, prose and code in a fence, which may be longer than a chunk."""
-    prose, code = paragraph(random, 2, language), _code(random, size * 4, language).text
-    text = "\n\n".join(["Title", prose, f"```python\n{code}\n```"])
-    return Made(BlockKind.ADMONITION, text, text)
+    code = _functions(random, size * 4, language)
+    return "\n\n".join(["Title", paragraph(random, 2, language), f"```python\n{code}\n```"])
 
 
-_Maker = Callable[[Random, int, str], Made]
-MAKERS: dict[BlockKind, _Maker] = {
-    BlockKind.HEADING: _heading,
-    BlockKind.PARAGRAPH: _paragraph,
-    BlockKind.LIST: _list,
-    BlockKind.CODE: _code,
-    BlockKind.TABLE: _table,
-    BlockKind.QUOTE: _quote,
-    BlockKind.ADMONITION: _admonition,
-    BlockKind.MATH: _plain(BlockKind.MATH, "$$\n", "\n$$"),
-    BlockKind.FIGURE: _plain(BlockKind.FIGURE, "![", "](a.png)"),
-    BlockKind.GLOSSARY_ENTRY: _plain(BlockKind.GLOSSARY_ENTRY),
-    BlockKind.EXERCISE: _plain(BlockKind.EXERCISE),
-    BlockKind.SOLUTION: _plain(BlockKind.SOLUTION),
-    BlockKind.FOOTNOTE: _plain(BlockKind.FOOTNOTE, "[^1]: "),
+_TEXTS: dict[BlockKind, Callable[[Random, int, str], str]] = {
+    BlockKind.PARAGRAPH: _prose,
+    BlockKind.LIST: _items,
+    BlockKind.CODE: _functions,
+    BlockKind.TABLE: _rows,
+    BlockKind.QUOTE: _items,
+    BlockKind.ADMONITION: _titled,
 }
 
 
-def place(
-    made: Sequence[Made], gaps: Sequence[str] = (), file: str = "a.md", language: str = "en"
-) -> Document:
-    """Lay the blocks out in one file, with `gaps` (or blank lines) between them."""
-    source = ""
-    blocks: list[Block] = []
-    path: list[tuple[int, str]] = []
-    for number, block in enumerate(made):
+def place(blocks: Sequence[Made], file: str = "a.md", language: str = "en") -> Document:
+    """Lay the blocks out on one page, whose source is their texts joined by blank lines."""
+    placed: list[Block] = []
+    path: list[Made] = []
+    at = 0
+    for number, block in enumerate(blocks):
         if block.level:
-            path = [entry for entry in path if entry[0] < block.level]
-            path.append((block.level, block.text))
-        start = len(source)
-        source += block.raw
-        blocks.append(
+            path = [*(one for one in path if one.level < block.level), block]
+        placed.append(
             Block(
-                kind=block.kind,
-                text=block.text,
-                file=file,
-                start=start,
-                end=len(source),
-                heading_path=tuple(text for _, text in path),
+                block.kind,
+                block.text,
+                file,
+                at,
+                at + len(block.text),
+                heading_path=tuple(one.text for one in path),
                 url=f"https://example.org/{file}",
                 paragraph_id=f"p-{file}-{number}",
                 level=block.level,
             )
         )
-        source += gaps[number % len(gaps)] if gaps else "\n\n"
-    return Document(file, "Title", "Chapter", "", source, tuple(blocks), language=language)
+        at += len(block.text) + 2
+    source = "\n\n".join(block.text for block in blocks)
+    return Document(file, "Title", "Chapter", "", source, tuple(placed), language=language)
 
 
 def book_of(*documents: Document) -> Book:
@@ -181,16 +154,12 @@ def book_of(*documents: Document) -> Book:
 
 
 @st.composite
-def documents(draw: st.DrawFn, file: str = "a.md") -> Document:
+def documents(draw: st.DrawFn) -> Document:
     language = draw(st.sampled_from(["en", "en", "de", "ja", "ar"]))
-    kinds = st.sampled_from([BlockKind.HEADING, BlockKind.PARAGRAPH, *MAKERS])
+    kinds = st.sampled_from([BlockKind.HEADING, BlockKind.PARAGRAPH, *BlockKind])
     specs = draw(
         st.lists(st.tuples(kinds, st.integers(1, 9), st.integers(0, 999)), min_size=1, max_size=40)
     )
     # One block in ten or so is longer than any chunk.
-    made = [
-        MAKERS[kind](Random(seed), size * (9 if seed % 10 == 0 else 1), language)
-        for kind, size, seed in specs
-    ]
-    gap = st.sampled_from(["\n\n", "\n\n", "\r\n\r\n", "\n\n{: .note}\n\n", "\n\n\n  \n", "\n"])
-    return place(made, draw(st.lists(gap, min_size=1, max_size=5)), file, language)
+    longer = ((kind, size * (9 if seed % 10 == 0 else 1), seed) for kind, size, seed in specs)
+    return place([made(*one, language) for one in longer], language=language)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from app.bootstrap import home_server
-from tests.command_line import LAMPS, Run, runner
+from tests.command_line import LAMPS, Run, runner, write_files
 from tests.index_points import quick_folder
 
 # A property holds or not, however busy the machine is, and one commit has one verdict: new examples
@@ -65,6 +66,21 @@ def home() -> Iterator[Path]:
 
 
 @pytest.fixture
+def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """Return a tmpfs of so many MB, where that is allowed."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={request.param}m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs a root user that may mount")
+    try:
+        yield folder
+    finally:
+        os.chdir("/")
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.fixture
 def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Return the command line, with `home` for its state."""
     return runner(home, monkeypatch, capsys)
@@ -73,8 +89,4 @@ def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
 @pytest.fixture
 def tiny(home: Path) -> Path:
     """Return the folder of a book of two pages."""
-    folder = home / "tiny"
-    folder.mkdir()
-    for name, text in LAMPS.items():
-        (folder / name).write_text(text, "utf-8")
-    return folder
+    return write_files(home / "tiny", LAMPS)

@@ -1,85 +1,85 @@
-"""A process that imports the program once and forks a child for every ingest.
-
-Reads a JSON object a line from stdin: the request's folder and the settings. The child says its
-process id and the phases that it enters, a line each; it is not reaped before the next line comes,
-so that its id stays its own and can be killed at any moment.
-"""
+"""Ingests in processes that are forked from one with the program imported, and can be killed."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
+import multiprocessing
 import sys
-import traceback
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
+from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
 
 import cohere.client_v2  # noqa: F401 - else every child would import it
 
-from app.adapters.providers import cohere_embedder as embedder
+from app.adapters.providers import cohere_embedder
 from app.bootstrap.application import application
 from app.bootstrap.books import read_source
 from app.bootstrap.chunking import chunk_book
 from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
-from app.services.phases import Phase, Phases
+from app.services.phases import Phases
 from app.settings import Settings
 from tests.ingesting import BOOK, URL, make_book
 
-# Small batches, so that a kill may come between them.
-small = {tier: replace(tariff, texts_per_call=8) for tier, tariff in embedder.TARIFFS.items()}
-embedder.TARIFFS = small
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload([__name__])
 
 
-def tell(phase: Phase) -> None:
-    """Say which phase begins."""
-    if not phase.seconds:
-        say(phase.name)
-
-
-def say(word: object) -> None:
-    os.write(1, f"{word}\n".encode())
-
-
-async def ingest(folder: str, settings: dict[str, object]) -> None:
-    request = IngestRequest(Path(folder), book=BookId(BOOK), base_url=URL)
-    async with application(Settings.model_validate(settings)) as app:
-        await app.ingest.run(request, Phases(tell))
-
-
-def child(command: dict[str, object]) -> int:
-    say(os.getpid())
-    try:
-        asyncio.run(ingest(**command))  # type: ignore[arg-type]
-    except Exception:  # noqa: BLE001 - the exit code tells
-        traceback.print_exc()
-        return 1
-    finally:
-        say("done")
-    return 0
-
-
-def warm_up() -> None:
+def _warm_up() -> None:
     """Load and build once what every child would."""
     with TemporaryDirectory() as folder:
         request = IngestRequest(make_book(Path(folder), pages=1))
         assert list(chunk_book(read_source(request), request))
 
 
-def main() -> None:
-    warm_up()
-    for line in sys.stdin:
-        # A fork copies one thread only: another one's locks would stay shut in the child.
-        assert len(os.listdir("/proc/self/task")) == 1  # noqa: PTH208
-        process = os.fork()
-        if process == 0:
-            os._exit(child(json.loads(line)))
-        sys.stdin.readline()
-        _, status = os.waitpid(process, 0)
-        say(f"ended {os.waitstatus_to_exitcode(status)}")
+def _ingest(folder: Path, settings: dict[str, Any], said: Connection) -> None:
+    """Ingest the book; say which phase begins, and "done" at the end."""
+    # Small batches, so that a kill may come between them.
+    tariffs = cohere_embedder.TARIFFS.items()
+    cohere_embedder.TARIFFS = {tier: replace(one, texts_per_call=8) for tier, one in tariffs}
+    request = IngestRequest(folder, book=BookId(BOOK), base_url=URL)
+    phases = Phases(lambda phase: None if phase.seconds else said.send(phase.name))
+
+    async def run() -> None:
+        async with application(Settings.model_validate(settings)) as app:
+            await app.ingest.run(request, phases)
+
+    asyncio.run(run())
+    said.send("done")
 
 
-if __name__ == "__main__":
-    main()
+class Worker:
+    """Ingests a folder, one process at a time."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
+        self._given = folder, settings
+
+    def start(self) -> None:
+        self._said, saying = _PROCESSES.Pipe(duplex=False)
+        self.process = _PROCESSES.Process(target=_ingest, args=(*self._given, saying))
+        self.process.start()
+        saying.close()
+
+    def said(self) -> Iterator[str]:
+        """Yield what it says, until it ends or is killed."""
+        with suppress(EOFError, ConnectionResetError):
+            while True:
+                yield self._said.recv()
+
+    def run(self) -> dict[str, float]:
+        """Ingest to the end; return the seconds of each phase."""
+        self.start()
+        began = [(phase, monotonic()) for phase in self.said()]
+        self.process.join()
+        assert (self.process.exitcode, began[-1][0]) == (0, "done")
+        return {phase: end - start for (phase, start), (_, end) in pairwise(began)}
+
+
+if sys.argv[0] == "-c":  # in the process that is forked
+    _warm_up()

@@ -12,13 +12,17 @@ from math import sqrt
 from typing import TypeAlias
 
 from app.adapters.index_terms import IndexTerms
+from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
-from app.adapters.vectors import inner_products
 from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extractive import ExtractiveAnswer, extract
-from app.domain.answering.forms import asked_kinds
-from app.domain.answering.question_analysis import QuestionFeatures, name_asked, term_weights
+from app.domain.answering.question_analysis import (
+    QuestionAnalysis,
+    asked_kinds,
+    name_asked,
+    term_weights,
+)
 from app.domain.answering.relevance import Relevance, candidates
 from app.domain.answering.units import SplitSentences, units_of
 from app.domain.book_id import BookId
@@ -317,12 +321,8 @@ class SpyRetriever(Retrieve):
         return await super().find(asked)
 
 
-async def local_embedder() -> Embedder:
-    return FakeEmbedder()
-
-
 def similarity_encoder() -> SimilarityEncoder:
-    return SimilarityEncoder(local_embedder, inner_products)
+    return SimilarityEncoder(FakeEmbedder(), inner_products)
 
 
 def retrieving(
@@ -397,11 +397,11 @@ def terms(text: str) -> frozenset[int]:
     return frozenset(_TERMS.of_query(text, "en"))
 
 
-def asked(question: str) -> QuestionFeatures:
+def asked(question: str) -> QuestionAnalysis:
     """An English question, analysed with terms that are equally rare."""
     searched = search_text(question, "en")
     own = terms(searched.text)
-    return QuestionFeatures(
+    return QuestionAnalysis(
         terms,
         "en",
         weights=term_weights(dict.fromkeys(terms(question), 1.0), own, own),

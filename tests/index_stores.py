@@ -41,9 +41,6 @@ class RealServer:
         replicas = 2 if "," in self.url else 1
         return ServerIndex(client or self.client, self.prefix, self.url, replicas)
 
-    def collection(self, name: int | str) -> str:
-        return f"{self.prefix}~{name}"
-
 
 @asynccontextmanager
 async def real_server() -> AsyncIterator[RealServer]:

@@ -19,7 +19,8 @@ from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import SearchFilter, Vector
 from app.services.ingest import IngestBook, IngestReport, IngestRequest
 from app.services.phases import Phases
-from app.services.ports import Embedder, embed_documents
+from app.services.ports import Embedder
+from app.services.similarity import embed_documents
 from app.settings import Settings
 from tests.serving import offline_settings
 

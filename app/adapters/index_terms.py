@@ -9,7 +9,7 @@ The terms of a text are the stems of its words, its identifiers (whole and in pa
 | torch.nn, Vec::new, AT&T | torchnn, torch, nn; vecnew, vec, new, ::; att, at, t |
 | &mut, C++, --flag, __init__ | &mut and mut, c++ and c, --flag and flag, __init__ and init |
 | 'static, but not 'quoted' | 'static and static |
-| -> :: ?  | the symbol; a single character only when it stands alone |
+| -> :: $? ? | the symbol; a single character only when it stands alone |
 | l'eau, the cell's | eau; cell |
 | 1,000 and 3.14 | 1000, 3.14 |
 | 日本語 | each character, each pair |
@@ -52,7 +52,7 @@ _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF])
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'") | {"\u2010": "-"})
 
-_OPERATOR = re.compile(r"[-+=<>!&|:*/%^~?.@]{2,}")
+_OPERATOR = re.compile(r"[-+=<>!&|:*/%^~?.@$#]{2,}")
 _EMPHATIC_END = re.compile(r"(?<=\w)[?!]{2,}[\"')\]]*\Z")
 """The end of "what is that??": emphasis, not an operator."""
 _ALONE = frozenset("?&!%+=~^@$")
@@ -239,6 +239,8 @@ def _symbols(run: str, *, alone: bool) -> list[str]:
     if alone and not found:
         found = [char for char in run if char in _ALONE or unicodedata.category(char) == "Sm"]
         return found if len(found) == 1 else []
+    if alone and found and found[-1].endswith("?") and len(found[-1]) > 2:
+        found.append(found[-1][:-1])  # "What is $#?" asks for $#
     return found
 
 

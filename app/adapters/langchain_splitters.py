@@ -13,20 +13,16 @@ from app.domain.document import Span
 _TEXT = [r"\n\n", r"\n", r"(?<=[.!?])\s", " ", ""]
 
 
-def recursive_splitter(
-    count_tokens: Callable[[str], int],
-) -> Callable[[str, RecursiveConfig], list[Span]]:
-    """Return `split(text, config) -> spans`, sizes measured by `count_tokens`.
+def split_recursively(
+    count_tokens: Callable[[str], int], text: str, config: RecursiveConfig
+) -> list[Span]:
+    """Split a text into pieces of a size in tokens.
 
-    Spans are ascending and together cover every non-blank character.
+    The spans are ascending and together cover every non-blank character.
     """
-
-    def split(text: str, config: RecursiveConfig) -> list[Span]:
-        splitter = _PlacingSplitter(config, count_tokens)
-        splitter.split_text(text)
-        return splitter.spans
-
-    return split
+    splitter = _PlacingSplitter(config, count_tokens)
+    splitter.split_text(text)
+    return splitter.spans
 
 
 class _PlacingSplitter(RecursiveCharacterTextSplitter):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Mapping
-from contextlib import AsyncExitStack, aclosing
+from contextlib import aclosing
 from typing import TypeVar
 
 from fastapi import Request
@@ -18,7 +18,7 @@ from app.api.events import EventFormat, EventStreamResponse
 from app.api.keys import books_for
 from app.api.limits import search_place
 from app.api.problems import error_event, report
-from app.api.requests import ChatRequest
+from app.api.requests import ChatRequest, PartRequest
 from app.bootstrap.application import Application
 from app.domain.answer import Answer, AnswerEvent
 from app.domain.answering.exercises import Solutions
@@ -54,20 +54,16 @@ def ask_request(body: ChatRequest, books: Iterable[BookId], settings: Settings) 
         scope=body.scope,
         selection=Selection(chosen.text, chosen.paragraph_id) if chosen else None,
         solutions=body.solutions or Solutions(settings.solutions),
-        intent=_intent(body),
+        intent=_intent(body.request, body.question) if body.request else None,
         by_reader=True,
     )
 
 
-def _intent(body: ChatRequest) -> Intent | None:
-    """Return the part of the book that a button requests; None for a typed question."""
-    if body.request is None:
-        return None
-    named = body.request.chapter
-    here = Here.CHAPTER if named == "this" else Here.PAGE
-    language = language_of_question(words(body.question), "en")
-    kind = IntentKind(body.request.kind)
-    return Intent(kind, language, named if isinstance(named, int) else here)
+def _intent(asked: PartRequest, question: str) -> Intent:
+    """Return the part of the book that a button requests."""
+    here = Here.CHAPTER if asked.chapter == "this" else Here.PAGE
+    part = asked.chapter if isinstance(asked.chapter, int) else here
+    return Intent(IntentKind(asked.kind), language_of_question(words(question), "en"), part)
 
 
 async def answer_events(body: ChatRequest, request: Request) -> AsyncGenerator[AnswerEvent, None]:
@@ -105,8 +101,7 @@ async def streamed(
     dependency `answering`.
     """
     events = answer_events(body, request)
-    at_end: AsyncExitStack = request.state.at_end
-    at_end.push_async_callback(events.aclose)
+    request.state.at_end.push_async_callback(events.aclose)
     first = await while_connected(request, anext(events))
     return EventStreamResponse(encoded(first, events, encode), headers)
 
@@ -154,11 +149,11 @@ async def while_connected(request: Request, work: Awaitable[T]) -> T:
         await asyncio.gather(task, watcher, return_exceptions=True)
 
 
-def _stopped() -> ShuttingDown:
-    """The error of an answer that the server's stop interrupted: uvicorn cancels its task."""
-    return ShuttingDown("the server ended before the answer did", RESTART_SECONDS)
-
-
 async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def _stopped() -> ShuttingDown:
+    """The error of an answer that the server's stop interrupted: uvicorn cancels its task."""
+    return ShuttingDown("the server ended before the answer did", RESTART_SECONDS)

@@ -7,10 +7,11 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import IPv6Address, ip_address
 from weakref import WeakValueDictionary
 
+from cachetools import LRUCache
 from fastapi import Request
 
 from app.domain.errors import Overloaded, TooManyRequests
@@ -67,8 +68,8 @@ class RateLimit:
     """Questions per minute, and the capacity of a bucket; 0 means no limit."""
     clock: Callable[[], float] = time.monotonic
     """Gives seconds."""
-    _full_at: dict[str, float] = field(default_factory=dict, init=False)
-    """Client -> when its bucket is full again; least recently used first."""
+    _full_at: LRUCache[str, float] = field(default_factory=partial(LRUCache, MAX_BUCKETS))
+    """Client -> when its bucket is full again."""
 
     def admit(self, address: str, questions: float) -> float:
         """Take the cost and return 0; if not enough is left, return the seconds to wait."""
@@ -76,12 +77,10 @@ class RateLimit:
             return 0.0
         now, client = self.clock(), site(address)
         cost = SECONDS_TO_FILL * min(1.0, questions / self.per_minute)
-        full_at = max(now, self._full_at.pop(client, now))
+        full_at = max(now, self._full_at.get(client, now))
         wait = full_at + cost - now - SECONDS_TO_FILL
         admitted = wait < _ROUNDING
         self._full_at[client] = full_at + cost * admitted
-        if len(self._full_at) > MAX_BUCKETS:
-            del self._full_at[next(iter(self._full_at))]
         return 0.0 if admitted else wait
 
 

@@ -1,4 +1,4 @@
-"""The Jinja templates of the server's own pages and of the owner's report."""
+"""The Jinja templates of the server's own pages."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-from app.domain.characters import printable
-from app.domain.owner_report import OwnerReport
 
 FOLDER = Path(__file__).resolve().parent / "templates"
 
@@ -26,9 +23,3 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     ).get_template(name)
-
-
-def report_page(report: OwnerReport) -> str:
-    """Return the owner's report as a page without scripts."""
-    style = (FOLDER / "report.css").read_text("utf-8")
-    return printable(template("report.html").render(report=report, style=style))

@@ -10,7 +10,6 @@ import json
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, TypeAlias
 
@@ -83,36 +82,28 @@ class ErrorEvent(BaseModel):
     retry_after: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorStatus:
-    """Status for an error class. `detail`, if not empty, replaces the error's message."""
-
-    status: int
-    detail: str = ""
-
-
 _BUSY = "Too many questions at once. Try again in a moment."
-# The first listed class in the MRO of the error's class applies.
-_STATUSES: dict[type[RagError], ErrorStatus] = {
-    InputError: ErrorStatus(422),
-    BookNotFound: ErrorStatus(404),
-    BookNotAllowed: ErrorStatus(403),
-    AnswerNotFound: ErrorStatus(404),
-    IndexMismatch: ErrorStatus(409),
-    IndexBusy: ErrorStatus(409),
-    ConfigError: ErrorStatus(500, _MISCONFIGURED),
-    TooManyRequests: ErrorStatus(429),
-    Overloaded: ErrorStatus(503, _BUSY),
-    ShuttingDown: ErrorStatus(503, "The server is being restarted. Try again in a moment."),
-    StorageError: ErrorStatus(503, "The data cannot be read just now. Try again in a moment."),
-    ProviderError: ErrorStatus(502, "The language model's service failed. Try again in a moment."),
-    ProviderAuthError: ErrorStatus(502, _MISCONFIGURED),
-    ProviderRateLimited: ErrorStatus(503, _BUSY),
-    ProviderUnavailable: ErrorStatus(
-        503, "The language model's service does not answer. Try again in a moment."
-    ),
-    RagError: ErrorStatus(500, _UNEXPECTED),
+_UNREACHED = "The language model's service does not answer. Try again in a moment."
+_STATUSES: Mapping[type[RagError], tuple[int, str]] = {
+    InputError: (422, ""),
+    BookNotFound: (404, ""),
+    BookNotAllowed: (403, ""),
+    AnswerNotFound: (404, ""),
+    IndexMismatch: (409, ""),
+    IndexBusy: (409, ""),
+    ConfigError: (500, _MISCONFIGURED),
+    TooManyRequests: (429, ""),
+    Overloaded: (503, _BUSY),
+    ShuttingDown: (503, "The server is being restarted. Try again in a moment."),
+    StorageError: (503, "The data cannot be read just now. Try again in a moment."),
+    ProviderError: (502, "The language model's service failed. Try again in a moment."),
+    ProviderAuthError: (502, _MISCONFIGURED),
+    ProviderRateLimited: (503, _BUSY),
+    ProviderUnavailable: (503, _UNREACHED),
+    RagError: (500, _UNEXPECTED),
 }
+"""Status and detail by class; the first listed class in the MRO of the error's class applies. No
+detail: the error's message."""
 
 
 CLOSE = {"Connection": "close"}
@@ -129,9 +120,14 @@ class Refused(HTTPException):
         self.code = code
 
 
-def status_of(error: Exception) -> ErrorStatus:
+def status_of(error: Exception) -> int:
+    return _status_and_detail(error)[0]
+
+
+def _status_and_detail(error: Exception) -> tuple[int, str]:
     kinds = type(error).__mro__ if isinstance(error, RagError) else [RagError]
-    return next(_STATUSES[kind] for kind in kinds if kind in _STATUSES)
+    status, detail = next(_STATUSES[kind] for kind in kinds if kind in _STATUSES)
+    return status, detail or str(error)
 
 
 def title_of(status: int) -> str:
@@ -148,18 +144,18 @@ def report(error: Exception) -> None:
         log.error(
             "http.unexpected_error", extra={"request_id": current().request_id}, exc_info=error
         )
-    elif status_of(error).status < HTTPStatus.INTERNAL_SERVER_ERROR:
+    elif status_of(error) < HTTPStatus.INTERNAL_SERVER_ERROR:
         return
     current().failed(REQUEST, error)
 
 
 def error_event(error: Exception) -> ErrorEvent:
     """Return the last event of a failed stream."""
-    code = error.code if isinstance(error, RagError) else RagError.code
-    message = status_of(error).detail or str(error)
     storage = _STORAGE_RETRY_SECONDS if isinstance(error, StorageError) else None
     return ErrorEvent(
-        code=code, message=message, retry_after=getattr(error, "retry_after", storage)
+        code=error.code if isinstance(error, RagError) else RagError.code,
+        message=_status_and_detail(error)[1],
+        retry_after=getattr(error, "retry_after", storage),
     )
 
 
@@ -205,7 +201,7 @@ def _problem_of(error: Exception) -> Problem:
         code = getattr(error, "code", title_of(status).lower().replace(" ", "_"))
     else:
         report(error)
-        event, status = error_event(error), status_of(error).status
+        event, status = error_event(error), status_of(error)
         code, detail, wait = event.code, event.message, event.retry_after
     return Problem(
         title=title_of(status),

@@ -84,9 +84,8 @@ class ReadingContext(Body):
     """The page that the reader is on, as URL or path. The search prefers it slightly, `scope`
     refers to it, and its version and locale of the book answer."""
     scope: Scope | None = None
-    """The part of the book to answer from: the `page`, its `chapter`, the `book`, the book up to
-    the end of this chapter (`so_far`), or the paragraph of the `selection`. `page`, `chapter` and
-    `so_far` need `page_url`."""
+    """The part of the book to answer from: the `page`, its `chapter`, the `book`, or the book up
+    to the end of this chapter (`so_far`). All but `book` need `page_url`."""
     selection: SelectionBody | None = None
     solutions: Solutions | None = None
     """How to answer a question that is an exercise of the book: `hide` gives the paragraphs to read
@@ -107,9 +106,7 @@ class ChatRequest(ReadingContext, RequestBody):
     @model_validator(mode="after")
     def _check_together(self) -> ChatRequest:
         message = ""
-        if self.scope is Scope.SELECTION and self.selection is None:
-            message = "scope selection needs a selection: send one, or leave out the scope"
-        elif self.scope in NEEDS_PAGE and not self.page_url:
+        if self.scope in NEEDS_PAGE and not self.page_url:
             message = f"scope {self.scope} needs the address of an indexed page in page_url"
         elif sum(len(turn.content) for turn in self.history) > MAX_HISTORY_CHARS:
             message = f"the history has over {MAX_HISTORY_CHARS:,} characters: send fewer turns"

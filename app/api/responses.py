@@ -6,10 +6,9 @@ import json
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_jsonable_python
 
-from app.domain.answer import Answer
 from app.domain.characters import printable
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
@@ -40,10 +39,6 @@ def json_text(value: object) -> str:
 class Body(BaseModel):
     """The docstrings below its fields are their descriptions."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-
-class AnswerBody(RootModel[Answer]):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 

@@ -10,13 +10,13 @@ from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
 
 from app.api.asking import answered, searched, streamed, while_connected
 from app.api.book_list import BooksBody, ReadyBody
+from app.api.description import ANSWER
 from app.api.events import MEDIA_TYPE, chat_events
 from app.api.keys import BEARER, books_for
 from app.api.limits import answering
 from app.api.problems import Refused, documented
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
-    AnswerBody,
     ExerciseBody,
     GlossaryBody,
     HitBody,
@@ -85,13 +85,12 @@ open_router = APIRouter()
     "/chat",
     tags=["answers"],
     summary="Ask a question",
-    response_model=AnswerBody,
     responses={
         200: {
             "description": "The answer; as events when `stream` is true or asked for by `Accept`: "
             "`start`, `sources`, then `delta` and `citation`, then `end` with the answer; or, at "
             "any point, `error`.",
-            "content": {MEDIA_TYPE: {}},
+            "content": {"application/json": {"schema": ANSWER}, MEDIA_TYPE: {}},
         },
     },
     dependencies=[Depends(answering)],

@@ -105,22 +105,19 @@ class Door:
     HEAD goes on as GET (RFC 9110, 9.3.2); the server leaves the body out.
     """
 
-    def __init__(
-        self, app: ASGIApp, keys: SiteKeys, origins: Sequence[str], *, open_to_all: bool
-    ) -> None:
+    def __init__(self, app: ASGIApp, origins: Sequence[str], *, open_to_all: bool) -> None:
         self._app = app
-        self._keys = keys
         self._origins = origins
         self._open = open_to_all
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            request = Request(scope)
+            request, keys = Request(scope), scope["app"].state.keys
             check_length(request)
-            if not (self._open or has_keys(self._keys)):
+            if not (self._open or has_keys(keys)):
                 check_origin(request, self._origins)
             charge(request)
-            require_key(request, self._keys, open_to_all=self._open)
+            require_key(request, keys, open_to_all=self._open)
             receive = limited(request, receive)
             if scope["method"] == "HEAD":
                 scope = {**scope, "method": "GET"}
@@ -129,21 +126,20 @@ class Door:
 
 def limited(request: Request, receive: Receive) -> Receive:
     """Return what receives the body. Refused, now or then, if it is larger than the path takes."""
-    limit, size = body_limit(request.scope["path"]), 0
-
-    def check(read: int) -> None:
-        if read > limit:
-            detail = f"the request's body is larger than {limit:,} bytes"
-            raise Refused(413, "body_too_large", detail, CLOSE)
+    left = body_limit(request.scope["path"])
+    detail = f"the request's body is larger than {left:,} bytes"
+    too_large = Refused(413, "body_too_large", detail, CLOSE)
 
     async def receive_some() -> Message:
-        nonlocal size
+        nonlocal left
         message = await receive()
-        size += len(message.get("body", b""))
-        check(size)
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise too_large
         return message
 
-    check(int(request.headers.get("content-length", "0")))
+    if int(request.headers.get("content-length", "0")) > left:
+        raise too_large
     return receive_some
 
 
@@ -177,8 +173,8 @@ def check_origin(request: Request, origins: Sequence[str]) -> None:
 
 def install(app: FastAPI, settings: Settings) -> None:
     """Add the middleware, innermost first."""
-    keys, origins = app.state.keys, [*filter(None, settings.allowed_origins.split(","))]
-    app.add_middleware(Door, keys=keys, origins=origins, open_to_all=settings.open)
+    origins = [*filter(None, settings.allowed_origins.split(","))]
+    app.add_middleware(Door, origins=origins, open_to_all=settings.open)
     app.add_middleware(RecordedRequests)
-    app.add_middleware(SiteOrigins, keys=keys, allow_origins=origins)
+    app.add_middleware(SiteOrigins, keys=app.state.keys, allow_origins=origins)
     app.add_middleware(SecurityHeaders, image_origins=settings.image_origins.split(","))

@@ -8,15 +8,14 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.index_terms import IndexTerms
+from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
-from app.adapters.vectors import inner_products
 from app.bootstrap.book_pages import BookPages, book_pages
 from app.bootstrap.local_state import question_log, site_keys
 from app.bootstrap.providers import (
@@ -39,7 +38,7 @@ from app.services.lexical import LexicalEncoder
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.paragraphs import CiteParagraph
-from app.services.ports import BookStore, Reranker
+from app.services.ports import BookStore, Embedder, Reranker
 from app.services.question_log import QuestionLog, Selected
 from app.services.resilience import CircuitBreaker
 from app.services.retrieve import Retrieve
@@ -156,7 +155,10 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
         model = await providers.language_model()
         log = await stack.enter_async_context(question_log(settings))
         count_tokens = await asyncio.to_thread(token_counter)
-        retrieve, answer = _answering(settings, index, embedder, reranker, model, log, count_tokens)
+        local = await local_embedder(embedder)
+        retrieve, answer = _answering(
+            settings, index, embedder, local, reranker, model, log, count_tokens
+        )
         ledgers = ledger_store(settings)
         gc.set_threshold(_NEW_OBJECTS)
         yield Application(
@@ -180,6 +182,7 @@ def _answering(
     settings: Settings,
     index: BookStore,
     embedder: OwnEmbedder,
+    local: Embedder,
     reranker: Reranker | None,
     model: ChatModel | None,
     log: QuestionLog | None,
@@ -188,7 +191,7 @@ def _answering(
     """Build the use cases that search and answer."""
     terms, bounds = IndexTerms(), TermUpperBounds(index)
     lexical = LexicalEncoder(terms.of_document, terms.of_query)
-    similarity = SimilarityEncoder(partial(local_embedder, embedder), inner_products)
+    similarity = SimilarityEncoder(local, inner_products)
     vocabulary = BookVocabulary(index, lexical, bounds, count_tokens)
     analysis = AnalyseQuestion(
         embedder,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -13,14 +13,20 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from app.adapters.archives import unpack
-from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book
+from app.adapters.reading.book import (
+    book_id_of,
+    book_name,
+    detected_site,
+    editions_of,
+    read_book,
+)
 from app.adapters.reading.book_settings import chunking_config
 from app.adapters.reading.built_site import page_at
 from app.adapters.reading.source_files import SourceFiles
-from app.bootstrap.book_pages import own_address
+from app.bootstrap.book_pages import address_of
 from app.bootstrap.storage import ledger_store
 from app.domain.book_id import BookId
-from app.domain.document import Book
+from app.domain.document import Book, Site
 from app.domain.errors import InputError
 from app.domain.identity import keep_ids
 from app.domain.ledger import from_lines
@@ -31,97 +37,101 @@ from app.services.safe_paths import read_text
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from app.adapters.reading.fetch_site import FetchedSite
+    from app.adapters.reading.fetch_site import Progress
 
 _UNPACKED_BYTES = 2**30
 """Four times the largest archive. Pages and pictures of a book are far smaller; a bomb is not."""
 LEDGER_FILE = "textbook-rag-ledger.jsonl"
 """A ledger at the top of a book's folder; imported if the book has no ledger yet."""
+SAMPLE_BOOK = Path(__file__).parents[1] / "sample_book"
+SAMPLE_BOOK_ID = BookId("small-book-of-search")
 
 
-def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
+def sample_request() -> IngestRequest:
+    return IngestRequest(SAMPLE_BOOK, book=SAMPLE_BOOK_ID)
+
+
+@asynccontextmanager
+async def opened_source(
+    source: str,
+    settings: Settings,
+    *,
+    allow_private: bool,
+    progress: Progress,
+    remark: Callable[[str], None],
+) -> AsyncIterator[IngestRequest]:
+    """Open a folder, a file, a zip archive, which is unpacked meanwhile, or a site by its address.
+
+    Yields a request with what the source says of itself. `progress` is called with the numbers of
+    pages fetched and known, `remark` with what is not fetched. InputError if it is refused.
+    """
+    with TemporaryDirectory() as temporary:
+        request = IngestRequest(Path(source))
+        if "://" in source:
+            # Only this needs an HTTP client.
+            from app.adapters.reading.fetch_site import fetch_site  # noqa: PLC0415
+
+            # A page that an earlier run fetched is asked for only if it has changed.
+            name = sha256(source.rstrip("/").encode()).hexdigest()[:16]
+            site = await fetch_site(
+                source,
+                settings.home / "sites" / name,
+                allow_private=allow_private,
+                progress=progress,
+            )
+            for reason, urls in site.left_out.items():
+                remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
+            request = IngestRequest(site.folder, book=_book_at(source), base_url=site.base_url)
+        elif source.endswith(".zip"):
+            folder = Path(temporary) / Path(source).stem
+            folder.mkdir()
+            request = IngestRequest(unpack(Path(source), folder, _UNPACKED_BYTES))
+        yield replace(request, strategy=chunking_config(request.folder).strategy)
+
+
+def read_source(request: IngestRequest, advance: Advance = ignore, *, mark: bool = False) -> Book:
     """Read a book's folder, or one file. Paragraph ids are hashes, equal ones of equal texts.
 
     The address of a plain folder without a base URL is the path at which `serve` shows its pages.
 
-    `advance` is called with 1 after each page.
+    `advance` is called with 1 after each page. For `mark` see `read_book`.
     """
+    folder, base_url = request.folder, request.base_url
+    if not base_url and folder.is_dir() and detected_site(folder, request.site)[0] == Site.PLAIN:
+        name = request.book or book_id_of(book_name(folder))
+        base_url = address_of(request.edition.id_of(name))
     return read_book(
-        request.folder,
+        folder,
         book_id=request.book,
         site=request.site,
-        base_url=request.base_url or own_address(request),
+        base_url=base_url,
         edition=request.edition,
         advance=advance,
+        mark=mark,
     )
 
 
-@contextmanager
-def unpacked(source: str, name: str) -> Iterator[str]:
-    """Unpack a zip archive into a temporary folder, called `name`; other sources stay as they are.
-
-    InputError if the archive is refused.
-    """
-    if "://" in source or not source.endswith(".zip"):
-        yield source
-        return
-    with TemporaryDirectory() as temporary:
-        folder = Path(temporary) / name
-        folder.mkdir()
-        yield str(unpack(Path(source), folder, _UNPACKED_BYTES))
-
-
-async def fetched(
-    address: str,
-    settings: Settings,
-    *,
-    allow_private: bool,
-    progress: Callable[[int, int], None] = lambda *_: None,
-) -> FetchedSite:
-    """Fetch a site's pages into `RAG_HOME`.
-
-    Pages that an earlier run fetched are asked for only if they have changed. `progress` is called
-    with the numbers of pages done and known. InputError if the address is refused or has no page.
-    """
-    # Only this needs an HTTP client.
-    from app.adapters.reading.fetch_site import fetch_site  # noqa: PLC0415
-
-    name = sha256(address.rstrip("/").encode()).hexdigest()[:16]
-    folder = settings.home / "sites" / name
-    return await fetch_site(address, folder, allow_private=allow_private, progress=progress)
-
-
-def book_at(address: str) -> BookId:
+def _book_at(address: str) -> BookId:
     """Return the id of the book at an address: made of its host and path."""
     parts = urlsplit(address)
     return book_id_of(f"{parts.hostname or ''}{parts.path}".removesuffix(".html"))
 
 
-async def built_site(
-    location: str, base_url: str, settings: Settings
-) -> Callable[[str], BuiltPage | None]:
-    """Return what finds the page of a URL on a site in a folder or at an address, which is fetched.
+def built_pages(folder: Path, base_url: str) -> Callable[[str], BuiltPage | None]:
+    """Return what finds the page of a URL in the folder of a built site. InputError if it is none.
 
-    InputError if it is neither, or cannot be fetched.
+    `base_url` is that of the site's root.
     """
-    folder = Path(location)
-    if "://" in location:
-        # It may be a preview on the author's machine.
-        folder = (await fetched(location, settings, allow_private=True)).folder
-    elif not folder.is_dir():
-        message = (
-            f"{location}: neither a folder nor an http or https URL; give the folder of the built "
-            "site, or its address"
-        )
+    if not folder.is_dir():
+        message = f"{folder}: no such folder; give that of the built site, or the site's address"
         raise InputError(message)
     return partial(page_at, SourceFiles(folder), base_url)
 
 
-def site_remarks(request: IngestRequest) -> Iterator[str]:
-    """Yield how the request's folder is read and why."""
-    if request.folder.is_dir():
-        site, why = detected_site(request.folder, request.site)
-        yield f"site: {site} ({why})"
+def how_read(request: IngestRequest) -> str:
+    """Say how the request's folder is read and why."""
+    site, why = detected_site(request.folder, request.site)
+    return f"site: {site} ({why})"
 
 
 def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
@@ -139,17 +149,15 @@ def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
     return [replace(request, edition=edition) for edition in found]
 
 
-async def read_identified(request: IngestRequest, settings: Settings) -> Book:
+async def read_identified(
+    request: IngestRequest, settings: Settings, *, mark: bool = False
+) -> Book:
     """Read a book with the paragraph ids that its next ingest will assign.
 
     Blocks the event loop, so it is only for commands and start-up. In a thread, a large book would
     take a tenth more memory, because only that thread reuses the memory it frees.
     """
-    return await identified(read_source(request), settings)
-
-
-async def identified(book: Book, settings: Settings) -> Book:
-    """Return the book with the ids of its ledger."""
+    book = read_source(request, mark=mark)
     return keep_ids(book, await ledger_store(settings).load(book.id))[0]
 
 
@@ -165,16 +173,3 @@ async def import_ledger(settings: Settings, book: BookId, folder: Path) -> None:
             message = f"{exported.name}: no paragraph ids; write it by `links BOOK --ledger`"
             raise InputError(message)
         await ledgers.save(book, ledger)
-
-
-def strategy_of(folder: Path) -> str:
-    """Return the strategy in the book's `rag.toml` or, without one, `structure`."""
-    return chunking_config(folder).strategy
-
-
-SAMPLE_BOOK = Path(__file__).parents[1] / "sample_book"
-SAMPLE_BOOK_ID = BookId("small-book-of-search")
-
-
-def sample_request() -> IngestRequest:
-    return IngestRequest(SAMPLE_BOOK, book=SAMPLE_BOOK_ID)

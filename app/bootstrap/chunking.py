@@ -12,14 +12,14 @@ from app.adapters.reading.book_settings import chunking_config
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import ChunkingConfig, RecursiveConfig
+from app.domain.chunking.config import ChunkingConfig, ChunkingTools, RecursiveConfig
 from app.domain.chunking.strategies import stream_chunks
-from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Book, Span
 from app.domain.scripts import script_scale
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
-from app.services.ports import Embedder, embed_documents
+from app.services.ports import Embedder
+from app.services.similarity import embed_documents
 
 EmbedTexts: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 
@@ -82,6 +82,6 @@ def _split_recursively(
     count_tokens: Callable[[str], int], text: str, config: RecursiveConfig
 ) -> list[Span]:
     # The import takes 0.2 s, so only this strategy pays for it.
-    from app.adapters.langchain_splitters import recursive_splitter  # noqa: PLC0415
+    from app.adapters.langchain_splitters import split_recursively  # noqa: PLC0415
 
-    return recursive_splitter(count_tokens)(text, config)
+    return split_recursively(count_tokens, text, config)

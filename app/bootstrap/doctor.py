@@ -5,14 +5,15 @@ No call that costs money is made.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 
+from app.adapters.fastembed.models import EMBEDDER, RERANKER, download
 from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import LocalEmbedder
 from app.bootstrap.home_server import PORTS
-from app.bootstrap.providers import Providers
+from app.bootstrap.providers import Providers, fastembed_model
 from app.bootstrap.storage import open_index
 from app.domain.errors import RagError
 from app.settings import Settings
@@ -35,21 +36,24 @@ class Finding:
 
 async def diagnose(settings: Settings) -> Mapping[str, Finding]:
     """Return the finding of each part: "embedder", "reranker", "generator", "index"."""
+    found = {}
     async with AsyncExitStack() as stack:
         providers = Providers.of(settings, stack)
-        return {
-            "embedder": await _found(_embedder(providers)),
-            "reranker": await _found(_reranker(providers)),
-            "generator": await _found(_generator(providers)),
-            "index": await _found(_index(providers)),
-        }
+        for part in (_embedder, _reranker, _generator, _index):
+            name = part.__name__.strip("_")
+            try:
+                found[name] = await part(providers)
+            except RagError as error:
+                found[name] = Finding("", str(error), "correct what the error names")
+    return found
 
 
-async def _found(finding: Awaitable[Finding]) -> Finding:
-    try:
-        return await finding
-    except RagError as error:
-        return Finding("", str(error), "correct what the error names")
+def download_models(settings: Settings, announce: Callable[[str], None]) -> None:
+    """Download the local models that the settings name; if they name none, the usual ones."""
+    embedder = fastembed_model(settings.embedder, EMBEDDER)
+    reranker = fastembed_model(settings.reranker, RERANKER)
+    for name in [*filter(None, (embedder, reranker))] or [EMBEDDER, RERANKER]:
+        download(name, settings.models_folder, announce)
 
 
 async def _embedder(providers: Providers) -> Finding:

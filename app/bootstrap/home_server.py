@@ -28,32 +28,30 @@ async def home_server(settings: Settings) -> HomeServer | None:
     Its model is `RAG_OPENAI_MODEL` if it has that, else the first one it lists.
     """
     for port in PORTS:
-        if port != settings.port and await _listens(port):
-            base_url = f"http://127.0.0.1:{port}/v1"
-            models = await _models(base_url)
-            if models:
-                wanted = settings.openai_model
-                return HomeServer(base_url, wanted if wanted in models else models[0])
+        if port != settings.port and (models := await _models(port)):
+            wanted = settings.openai_model
+            model = wanted if wanted in models else models[0]
+            return HomeServer(_address(port), model)
     return None
 
 
-async def _listens(port: int) -> bool:
+async def _models(port: int) -> list[str]:
+    """Return the models of the server that write; none if it is no model server."""
     try:
         async with asyncio.timeout(_SECONDS):
             _, writer = await asyncio.open_connection("127.0.0.1", port)
     except OSError:  # TimeoutError is one
-        return False
+        return []
     writer.close()
-    return True
-
-
-async def _models(base_url: str) -> list[str]:
-    """Return the models of the server that write; none if it is no model server."""
     # The import of an HTTP client takes a tenth of a second.
     from app.adapters.providers.openai_chat import listed_models, open_server  # noqa: PLC0415
 
     try:
-        async with open_server(base_url, None) as client:
+        async with open_server(_address(port), None) as client:
             return [one for one in await listed_models(client) if not _WRITES_NOTHING.search(one)]
     except (ConfigError, ProviderError):
         return []
+
+
+def _address(port: int) -> str:
+    return f"http://127.0.0.1:{port}/v1"

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import partial
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.index_terms import IndexTerms
+from app.adapters.reading.rendered_pages import rendered_pages
+from app.adapters.reading.source_files import SourceFiles
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.adapters.tokens import token_counter
-from app.bootstrap.book_pages import book_pages, store_pages
+from app.bootstrap.book_pages import BookContents, BookPages, PageEntry, address_of, book_pages
 from app.bootstrap.books import read_source
 from app.bootstrap.chunking import chunk_book, embed_from_thread
 from app.bootstrap.providers import OwnEmbedder
+from app.domain.document import BlockKind, Book, Document
+from app.domain.errors import BookError
 from app.services.ingest import IngestBook
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
 from app.services.ports import BookStore
 from app.settings import Settings
+
+_IMAGE = 10_000_000
+"""Bytes of an image; a larger one is not shown."""
+_IMAGES = 500_000_000
+"""Bytes of all images of a book; those behind are not shown."""
 
 
 def ingest_book(
@@ -39,7 +50,44 @@ def ingest_book(
         ledgers=ledgers,
         terms_of=terms.of_document,
         index=index,
-        count_tokens=token_counter(),
-        store_pages=partial(store_pages, book_pages(settings)),
+        store_pages=partial(_store_pages, book_pages(settings)),
         encoder=f"{terms.fingerprint} {LEXICAL_FINGERPRINT}",
     )
+
+
+def _store_pages(store: BookPages, book: Book, folder: Path) -> None:
+    """Store the pages of a book without a site; delete what an earlier ingest stored of others."""
+    if book.base_url != address_of(book.id):
+        store.remove(book.id)
+        return
+    html, images = rendered_pages(book)
+    pages = [_entry(one, book) for one in book.documents]
+    articles = {
+        page.name: html[one.file].encode("utf-8", "replace")
+        for page, one in zip(pages, book.documents, strict=True)
+    }
+    contents = BookContents(book.title, book.language, tuple(pages))
+    store.save(book.id, contents, {**dict(_images(folder, sorted(images))), **articles})
+
+
+def _entry(document: Document, book: Book) -> PageEntry:
+    url = urlsplit(document.url).path
+    outline = tuple(
+        (one.anchor, one.text)
+        for one in document.blocks
+        if one.kind is BlockKind.HEADING and one.level == 2 and one.anchor
+    )
+    name = unquote(url).removeprefix(book.base_url).lstrip("/")
+    return PageEntry(name, url, document.title, document.chapter, outline)
+
+
+def _images(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the images that lie in the folder and are not too large."""
+    files, left = SourceFiles(folder), _IMAGES
+    for name in names:
+        try:
+            content = files.data(name, min(_IMAGE, left))
+        except BookError:
+            continue
+        left -= len(content)
+        yield name, content

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeAlias
 
+from app.adapters.local_embedder import inner_products
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.question_log import SqliteQuestionLog
 from app.adapters.sqlite.site_keys import SqliteSiteKeys
-from app.adapters.vectors import inner_products
 from app.bootstrap.providers import local_embedder
 from app.bootstrap.storage import ledger_store, open_index
+from app.domain.book_id import BookId
 from app.services.question_log import QuestionLog
 from app.services.report_questions import ReportQuestions
 from app.services.similarity import SimilarityEncoder
-from app.services.verify import VerifyBooks
+from app.services.verify import Verified, verify
 from app.settings import Settings
 
 SiteKeys: TypeAlias = SqliteSiteKeys
@@ -50,17 +51,16 @@ async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
         yield ReportQuestions(
             store=question_store(settings),
             index=index,
-            similarity=SimilarityEncoder(local_embedder, inner_products),
+            similarity=SimilarityEncoder(await local_embedder(), inner_products),
         )
 
 
-@asynccontextmanager
-async def verifying(settings: Settings) -> AsyncIterator[VerifyBooks]:
-    """Open index, ledgers, cache, keys and question log for a check, without an embedder."""
+async def verified(settings: Settings, books: Sequence[BookId]) -> list[Verified]:
+    """Check these books or all, and what all books share, without an embedder. BookNotFound."""
     shared = {
         "cache": SqliteEmbeddingCache(settings.home / "embeddings.sqlite").faults,
         "keys": site_keys(settings).faults,
         "question log": question_store(settings).faults,
     }
     async with open_index(settings) as index:
-        yield VerifyBooks(index, ledger_store(settings), shared)
+        return [one async for one in verify(index, ledger_store(settings), shared, books)]

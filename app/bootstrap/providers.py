@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,10 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.fastembed.models import EMBEDDER, RERANKER
 from app.adapters.fastembed.reranker import FastembedReranker
-from app.adapters.local_embedder import LocalEmbedder
+from app.adapters.local_embedder import LocalEmbedder, inner_products
 from app.adapters.sqlite.spending import SqliteSpending
 from app.adapters.tokens import token_counter
-from app.adapters.vectors import inner_products
 from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price
 from app.domain.errors import ConfigError
@@ -59,42 +57,38 @@ class Providers:
         return cls(settings, Budget(store, known), stack)
 
     async def embedder(self) -> OwnEmbedder:
-        setting = self.settings.embedder
-        if self._by_cohere(setting):
+        if self._by_cohere(self.settings.embedder):
             return await self._cohere_embedder()
-        if name := fastembed_model(setting, EMBEDDER):
-            return await asyncio.to_thread(
-                FastembedEmbedder.load, name, self.settings.models_folder
-            )
+        if name := fastembed_model(self.settings.embedder, EMBEDDER):
+            folder = self.settings.models_folder
+            return await asyncio.to_thread(FastembedEmbedder.load, name, folder)
         return await local_embedder()
 
     async def reranker(self) -> Reranker | None:
-        setting = self.settings.reranker
-        if name := fastembed_model(setting, RERANKER):
-            return await asyncio.to_thread(
-                FastembedReranker.load, name, self.settings.models_folder
-            )
-        used_anyway = map(self._by_cohere, (self.settings.embedder, self.settings.generator))
-        if setting == "cohere" or (setting == "auto" and any(used_anyway)):
-            client = await self._client()
-            from app.adapters.providers.cohere_reranker import CohereReranker  # noqa: PLC0415
+        settings = self.settings
+        if name := fastembed_model(settings.reranker, RERANKER):
+            return await asyncio.to_thread(FastembedReranker.load, name, settings.models_folder)
+        used_anyway = map(self._by_cohere, (settings.embedder, settings.generator))
+        if settings.reranker == "none" or not (settings.reranker == "cohere" or any(used_anyway)):
+            return None
+        client = await self._client()
+        from app.adapters.providers.cohere_reranker import CohereReranker  # noqa: PLC0415
 
-            calls = self._calls("reranker", "Cohere's rerank", self.settings.cohere_rerank_model)
-            return CohereReranker(client, calls, token_counter())
-        return None
+        calls = self._calls("reranker", "Cohere's rerank", settings.cohere_rerank_model)
+        return CohereReranker(client, calls, token_counter())
 
     async def language_model(self) -> ChatModel | None:
         """Return the model that generates answers; None if answers are extractive."""
         settings = self.settings
-        if settings.generator == "openai":
-            server = HomeServer(settings.openai_base_url, settings.openai_model)
-            return await self._on_server(server)
         if self._by_cohere(settings.generator):
             client = await self._client()
             from app.adapters.providers.cohere_chat import CohereGenerator  # noqa: PLC0415
 
             calls = self._chat("Cohere's chat", settings.cohere_chat_model)
             return CohereGenerator(client.provider, *calls)
+        if settings.generator == "openai":
+            own = HomeServer(settings.openai_base_url, settings.openai_model)
+            return await self._on_server(own)
         found = await home_server(settings) if settings.generator == "auto" else None
         if found is None:
             return None
@@ -124,7 +118,7 @@ class Providers:
 
     async def _cohere_embedder(self) -> CohereEmbedder:
         client = await self._client()
-        from app.adapters.providers import cohere_embedder, rate_limiter  # noqa: PLC0415
+        from app.adapters.providers import cohere_embedder  # noqa: PLC0415
 
         models = [one.strip() for one in self.settings.cohere_embed_model.split(",")]
         tariff = cohere_embedder.TARIFFS[self.settings.cohere_tier]
@@ -132,23 +126,19 @@ class Providers:
         documents, questions = (
             self._calls("embedder", "Cohere's embed", one) for one in (models[0], models[-1])
         )
-        limiter = rate_limiter.RateLimiter(tariff)
+        limiter = cohere_embedder.RateLimiter(tariff)
         return cohere_embedder.CohereEmbedder(
             client, documents, questions, limiter, token_counter()
         )
 
     async def _on_server(self, server: HomeServer, price: Price | None = None) -> OpenAIGenerator:
-        from app.adapters.providers.openai_chat import (  # noqa: PLC0415
-            OpenAIGenerator,
-            open_server,
-        )
+        from app.adapters.providers import openai_chat  # noqa: PLC0415 - see _client
 
         calls = self._chat("the model server", server.model, price)
-        settings = self.settings
-        key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-        client = await self.stack.enter_async_context(open_server(server.base_url, key))
-        short = settings.context_tokens <= SMALL_CONTEXT
-        return OpenAIGenerator(client, *calls, short_prompt=short)
+        key, short = self.settings.openai_api_key, self.settings.context_tokens <= SMALL_CONTEXT
+        opening = openai_chat.open_server(server.base_url, key.get_secret_value() if key else None)
+        client = await self.stack.enter_async_context(opening)
+        return openai_chat.OpenAIGenerator(client, *calls, short_prompt=short)
 
     def _chat(
         self, name: str, model: str, price: Price | None = None
@@ -183,21 +173,13 @@ def fastembed_model(setting: str, default: str) -> str:
 
 
 async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
-    """Return `embedder` if it is the local one, else load that: answerability needs it."""
+    """Return `embedder` if it is the local one, else that, loaded once in a process."""
     if isinstance(embedder, LocalEmbedder):
         return embedder
-    if _load_once.cache_info().currsize:
-        return _load_once()
     return await asyncio.to_thread(_local_model)
 
 
-def _local_model() -> LocalEmbedder:
-    with _loading:  # the first questions may arrive at the same time
-        return _load_once()
-
-
-_loading = threading.Lock()
-_load_once = cache(LocalEmbedder.load)
+_local_model = cache(LocalEmbedder.load)
 
 
 def paragraph_scorers(embedder: OwnEmbedder, reranker: Reranker | None) -> list[ParagraphScorer]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from app.adapters.reading.book import is_built_site, read_book
+from app.adapters.reading.book import is_built_site
 from app.adapters.reading.stamping import stamped
-from app.bootstrap.books import identified, requests_by_edition
+from app.bootstrap.books import read_identified, requests_by_edition
 from app.domain.document import BlockKind, Document
 from app.domain.errors import InputError
 from app.services.ingest import IngestRequest
@@ -15,38 +14,24 @@ from app.services.safe_paths import file_inside
 from app.settings import Settings
 
 
-@dataclass(slots=True)
-class Stamped:
-    """Numbers of pages, and of paragraphs by what became of their ids. Headings do not count."""
-
-    pages: int = 0
-    new: int = 0
-    present: int = 0
-    """Those whose element has an id, of the author or of an earlier run."""
-    without: int = 0
-    """Those without an element of their own, such as text between two elements."""
-
-
-async def stamp_site(request: IngestRequest, settings: Settings) -> Stamped:
+async def stamp_site(request: IngestRequest, settings: Settings) -> list[int]:
     """Give the element of each paragraph its id, in all editions of a site.
 
-    InputError if the folder is not a built site; BookError and FileRefused as in reading it.
+    Returns the number of new ids of each page. InputError if the folder is not a built site;
+    BookError and FileRefused as in reading it.
     """
     folder = request.folder
     if not folder.is_dir() or not is_built_site(folder):
         message = f"{folder}: no folder of built pages: build the site and give its folder"
         raise InputError(message)
-    done = Stamped()
-    for one in requests_by_edition(request):
-        book = read_book(
-            folder, book_id=one.book, base_url=one.base_url, edition=one.edition, mark=True
-        )
-        for document in (await identified(book, settings)).documents:
-            _stamp_page(file_inside(folder.resolve(), document.file), document, done)
-    return done
+    return [
+        _stamp_page(file_inside(folder.resolve(), document.file), document)
+        for one in requests_by_edition(request)
+        for document in (await read_identified(one, settings, mark=True)).documents
+    ]
 
 
-def _stamp_page(file: Path, document: Document, done: Stamped) -> None:
+def _stamp_page(file: Path, document: Document) -> int:
     blocks = [one for one in document.blocks if one.kind is not BlockKind.HEADING]
     # A text between elements is said to be where the block before it is.
     first = {one.start: one for one in reversed(blocks) if one.start >= 0}
@@ -57,8 +42,4 @@ def _stamp_page(file: Path, document: Document, done: Stamped) -> None:
         part = file.with_name(f"{file.name}.part")
         part.write_bytes(html)
         part.replace(file)
-    done.pages += 1
-    done.new += new
-    has_id = sum(bool(one.element_id) for one in blocks) + len(places) - new
-    done.present += has_id
-    done.without += len(blocks) - new - has_id
+    return new

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from app.adapters.qdrant.disk import disk_fault
 from app.adapters.qdrant.edge import EdgeIndex
@@ -45,8 +44,12 @@ def ledger_store(settings: Settings) -> SqliteLedgers:
 
 async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:
     """Return warnings for the operator: damaged books, a disk that cannot be written."""
-    disk = await asyncio.to_thread(disk_of, settings)
-    lines = [disk.warning] if disk.fault else []
+    lines, fault = [], (await asyncio.to_thread(disk_of, settings)).fault
+    if fault:
+        lines.append(
+            f"{settings.home}: the disk is {fault}: nothing can be ingested, and the index is "
+            f"searched in a temporary copy below {tempfile.gettempdir()}"
+        )
     try:
         await index.check()
     except StorageError as error:
@@ -59,20 +62,10 @@ async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """The disk with RAG_HOME."""
-
-    home: Path
     free: int
     """Free bytes."""
     fault: str
     """"full" or "read-only"; "" if the index can be opened in place."""
-
-    @property
-    def warning(self) -> str:
-        return (
-            f"{self.home}: the disk is {self.fault}: nothing can be ingested, and the index is "
-            f"searched in a temporary copy below {tempfile.gettempdir()}"
-        )
 
 
 def disk_of(settings: Settings) -> Disk:
@@ -80,4 +73,4 @@ def disk_of(settings: Settings) -> Disk:
     home = settings.home
     there = next(path for path in (home, *home.absolute().parents) if path.is_dir())
     fault = "" if settings.qdrant_url or there != home else disk_fault(home)
-    return Disk(home, shutil.disk_usage(there).free, fault)
+    return Disk(shutil.disk_usage(there).free, fault)

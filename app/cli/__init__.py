@@ -10,7 +10,7 @@ from contextlib import suppress
 from importlib import import_module, metadata
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -42,8 +42,8 @@ COMMANDS = {
     "remove": ("books", "Remove a book from the index."),
     "rollback": ("books", "Go back to a book's previous generation."),
     "verify": ("books", "Check everything that is stored for damage."),
-    "backup": ("backups", "Write all books and local state into one file."),
-    "restore": ("backups", "Restore books and local state from a backup."),
+    "backup": ("books", "Write all books and local state into one file."),
+    "restore": ("books", "Restore books and local state from a backup."),
     "links": ("links", "Print or check the link of every paragraph."),
     "stamp": ("links", "Write the paragraphs' ids into a built site's HTML."),
     "keys": ("keys", "Add, list or revoke keys that may use the API."),
@@ -59,28 +59,21 @@ class Commands(TyperGroup):
     def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - typer's
         super().__init__(**attributes)
         for name, (_, line) in COMMANDS.items():
-            self.add_command(TyperCommand(name, help=line))
+            if name not in self.commands:
+                self.add_command(TyperCommand(name, help=line))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - typer's
         name, _, rest = super().resolve_command(ctx, args)
         return name, name and loaded(name), rest
 
 
+root = typer.Typer(cls=Commands, rich_markup_mode=None)
+
+
 def loaded(name: str) -> Any:  # noqa: ANN401 - a class that typer does not export
     """Return a command with its options, or a group of commands."""
-    module, line = COMMANDS[name]
-    import_module(f"app.cli.{module}")
-    from app.cli.running import registered  # noqa: PLC0415 - see Commands
-
-    loading = typer.Typer(rich_markup_mode=None, add_completion=False, help=line)
-    for full, run in registered.items():
-        first, _, last = full.partition(" ")
-        if first == name:
-            loading.command(last or name)(run)
-    return get_command(loading)
-
-
-root = typer.Typer(cls=Commands, rich_markup_mode=None)
+    import_module(f"app.cli.{COMMANDS[name][0]}")
+    return cast("TyperGroup", get_command(root)).commands[name]
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,42 +1,40 @@
-"""Commands on indexed books: books, remove, rollback, verify."""
+"""Commands on the books that are stored: books, remove, rollback, verify, backup, restore."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import time
 from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
 
-import typer
+from typer import Argument
 
+from app.bootstrap.backups import backing_up, restoring
 from app.bootstrap.book_pages import book_pages
-from app.bootstrap.local_state import verifying
+from app.bootstrap.local_state import verified
 from app.bootstrap.storage import open_index
 from app.cli.options import IndexedBook, Json, SomeBooks, Yes
-from app.cli.output import print_json, remark
+from app.cli.output import agreed, duration, phases, remark, remark_each, say, show
 from app.cli.running import command, searched_place
 from app.domain.book_id import BookId
-from app.domain.errors import NO_BOOKS, BookNotFound
+from app.domain.errors import NO_BOOKS, BookNotFound, InputError
 from app.domain.indexed_book import BookManifest
-from app.services.ports import VectorIndex
+from app.services.ports import BookStore
 from app.settings import Settings
 
 _NAMED_FAULTS = 5
 
 
-@asynccontextmanager
-async def naming_the_books(index: VectorIndex, book: BookId) -> AsyncIterator[None]:
-    """Add the ids of the indexed books to the message of a BookNotFound from this block."""
-    try:
-        yield
-    except BookNotFound as error:
-        raise BookNotFound.among(book, [*await index.books()]) from error
+async def with_editions(index: BookStore, book: BookId) -> list[BookId]:
+    """Return the book and its other editions; for the id of an edition, only that id.
 
-
-async def with_editions(index: VectorIndex, book: BookId) -> list[BookId]:
-    """Return the book and its other editions; for the id of an edition, only that id."""
-    others = [one for one in await index.books() if one.name == book != one]
-    return [book, *others]
+    BookNotFound names the books that there are.
+    """
+    known = [*await index.books(), *await index.damaged()]
+    if book not in known:
+        raise BookNotFound.among(book, known)
+    return [book, *(one for one in known if one.name == book != one)]
 
 
 @command()
@@ -46,11 +44,7 @@ async def books(settings: Settings, json: Json = False) -> None:
         manifests, damaged = (await index.books()).named(), await index.damaged()
     for book, damage in damaged.items():
         remark(f"{book} is damaged: {damage.reason}")
-    if json:
-        print_json([asdict(manifest) for manifest in manifests])
-        return
-    for manifest in manifests:
-        print(_line(manifest))
+    show([asdict(one) for one in manifests], map(_line, manifests), as_json=json)
     if not manifests and not damaged:
         remark(f"{NO_BOOKS}; {searched_place(settings)}")
 
@@ -72,26 +66,26 @@ async def remove(settings: Settings, book: IndexedBook, yes: Yes = False) -> int
 
     The ids of its paragraphs are kept for its next ingest.
     """
-    async with open_index(settings) as index, naming_the_books(index, book):
+    async with open_index(settings) as index:
         editions = await with_editions(index, book)
         names = ", ".join(editions)
         question = f"Remove {names} from the index? The paragraph ids are kept."
-        if sys.stdin.isatty() and not yes and not typer.confirm(question, err=True):
-            remark("nothing removed")
+        if sys.stdin.isatty() and not agreed(question, yes=yes):
             return 1
         for one in editions:
             await index.remove(one)
             book_pages(settings).remove(one)
-    print(f"removed {names}")
+    say(f"removed {names}")
     return 0
 
 
 @command()
 async def rollback(settings: Settings, book: IndexedBook) -> None:
     """Switch readers to the book's previous generation; a second rollback switches back."""
-    async with open_index(settings) as index, naming_the_books(index, book):
+    async with open_index(settings) as index:
+        await with_editions(index, book)
         manifest = await index.rollback(book)
-    print(
+    say(
         f"{manifest.book} is back to generation {manifest.generation}, version "
         f"{manifest.book_version} of {manifest.created_at}; the same command undoes this"
     )
@@ -100,18 +94,65 @@ async def rollback(settings: Settings, book: IndexedBook) -> None:
 @command()
 async def verify(settings: Settings, books: SomeBooks = None, json: Json = False) -> int:
     """Read everything that is stored; exit code 1 if something is damaged."""
-    async with verifying(settings) as use_case:
-        found = [one async for one in use_case.run(books or [])]
+    found = await verified(settings, books or [])
     for one in found:
-        if json:
-            print_json({**asdict(one), "sound": not one.faults})
-            continue
-        print(f"{f'{one.book} {one.part}'.strip()}: {'damaged' if one.faults else 'sound'}")
-        for line in one.faults[:_NAMED_FAULTS]:
-            print(f"  {line}")
+        state = "damaged" if one.faults else "sound"
+        lines = [f"{f'{one.book} {one.part}'.strip()}: {state}"]
+        lines += [f"  {fault}" for fault in one.faults[:_NAMED_FAULTS]]
+        show({**asdict(one), "sound": not one.faults}, lines, as_json=json)
     if any(one.faults and one.part == "index" for one in found) and not json:
         remark(
             "`textbook-rag ingest BOOK_DIR` writes the index anew from the cache; `textbook-rag "
             "rollback BOOK` goes back to the previous generation"
         )
     return 1 if any(one.faults for one in found) else 0
+
+
+@command()
+async def backup(
+    settings: Settings,
+    file: Annotated[Path, Argument(metavar="FILE", help="The backup; it appears when complete.")],
+) -> int:
+    """Write all books and local state into a new file; exit code 1 if damage was left out."""
+    if file.exists():
+        message = f"{file}: exists already; choose another name, or delete it first"
+        raise InputError(message)
+    started = time.perf_counter()
+    async with backing_up(settings, file) as (backup, stores):
+        faults = await stores.back_up(backup, phases())
+    chunks, size = sum(one.chunks for one in backup.books), file.stat().st_size
+    took = duration(time.perf_counter() - started)
+    say(f"{file}: {len(backup.books):,} books, {chunks:,} chunks, {size / 1e6:,.1f} MB, {took}")
+    if backup.state:
+        say(f"  with {', '.join(backup.state)}")
+    remark_each("damaged", faults)
+    return 1 if faults else 0
+
+
+@command()
+async def restore(
+    settings: Settings,
+    file: Annotated[Path, Argument(metavar="FILE", help="A file written by `backup`.")],
+    books: SomeBooks = None,
+    yes: Yes = False,
+) -> int:
+    """Restore books, and local state that is missing if none is named; it asks to replace a book.
+
+    Without a terminal it needs --yes to replace one. Exit code 1 if you decline.
+    """
+    async with restoring(settings, file) as (backup, stores):
+        chosen = list(dict.fromkeys(books or backup.books))
+        replaced = await stores.replaced(backup, chosen)
+        question = f"Replace {', '.join(replaced)} and their paragraph ids from the backup?"
+        if replaced and not agreed(question, yes=yes):
+            return 1
+        for one in await stores.restore(backup, chosen, phases()):
+            say(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
+        if not books:
+            restored = stores.restore_state(backup)
+            for name in restored:
+                say(f"{settings.home / name}: restored")
+            for name in backup.state:
+                if name not in restored:
+                    remark(f"{settings.home / name}: kept; to restore the backup's copy, delete it")
+    return 0

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from typing import Annotated
 
+from typer import Option
+
+from app.bootstrap.doctor import diagnose, download_models
 from app.cli.options import Json
-from app.cli.output import print_json
+from app.cli.output import remark, show
 from app.cli.running import command
 from app.settings import Settings
 
 
 @command()
-async def doctor(settings: Settings, json: Json = False) -> None:
+async def doctor(
+    settings: Settings,
+    download: Annotated[
+        bool, Option("--download", help="First download the local models that the settings name.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Say which models and index are used, why, and the one line that would better each."""
-    # The import takes half a second, which a command's help and its completion do without.
-    from app.bootstrap.doctor import diagnose  # noqa: PLC0415
+    if download:
+        download_models(settings, remark)
+    found = {part: asdict(one) for part, one in (await diagnose(settings)).items()}
+    show(found, _lines(found), as_json=json)
 
-    found = await diagnose(settings)
-    if json:
-        print_json({part: asdict(one) for part, one in found.items()})
-        return
+
+def _lines(found: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     for part, one in found.items():
-        print(f"{part:<10} {one.used or 'cannot be used'}")
-        print(f"{'why':>10} {one.why}")
-        if one.better:
-            print(f"{'better':>10} {one.better}")
+        yield f"{part:<10} {one['used'] or 'cannot be used'}"
+        yield f"{'why':>10} {one['why']}"
+        if one["better"]:
+            yield f"{'better':>10} {one['better']}"

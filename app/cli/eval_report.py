@@ -41,9 +41,10 @@ def _rows(results: Sequence[Measured], columns: Sequence[str]) -> Iterator[Seque
         part = [one for one in results if one.question.answerable is answerable]
         groups = {**by_kind(part), f"all {sort}": part} if part else {}
         for name, rows in groups.items():
-            means = summary(rows)
-            cells = (means.get(f"{sort}_{one}", means.get(one)) for one in columns)
-            yield [name, str(len(rows)), *("-" if one is None else _figure(one) for one in cells)]
+            means, known = summary(rows), {one for row in rows for one in row.applicable}
+            names = [f"{sort}_{one}" if f"{sort}_{one}" in means else one for one in columns]
+            shown = (_figure(means[one]) if one in {*known, "p50_ms"} else "-" for one in names)
+            yield [name, str(len(rows)), *shown]
 
 
 def _markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -9,13 +9,11 @@ from typer import Argument, Option
 
 from app.cli.eval_report import measurement_json, report_lines
 from app.cli.options import Json, OneBook
-from app.cli.output import print_json, remark, remark_each
-from app.cli.progress import phases
+from app.cli.output import phases, print_json, remark, remark_each
 from app.cli.question_file import read_questions
 from app.cli.running import command, open_application
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import fingerprint
-from app.domain.evaluation.measurement import Measure
 from app.services.evaluate import EvaluationRequest
 from app.settings import Settings
 
@@ -39,8 +37,7 @@ async def evaluate(
     A search is measured as readers get it: with the models that the settings name. --helpful
     measures the content, citations and refusals of answers.
     """
-    of = Measure.HELPFUL if helpful else Measure.RETRIEVAL
-    request = EvaluationRequest(book=book, k=k or 0, of=of, calibrate=calibrate)
+    request = EvaluationRequest(book, k or 0, helpful, calibrate)
     # Those about the book, and those that name none.
     asked = [one for one in read_questions(questions) if book in (None, one.book) or not one.book]
     if not asked:
@@ -53,7 +50,7 @@ async def evaluate(
         with phases().phase("ask", len(asked), "questions") as advance:
             found = await app.evaluate.run(asked, request, advance)
         run = {
-            "of": request.of,
+            "of": "helpful" if helpful else "retrieval",
             "questions": fingerprint(asked),
             "book": book or "",
             "k": request.chunks,
@@ -68,5 +65,5 @@ async def evaluate(
         return
     for line in report_lines(found):
         print(line)
-    if of is Measure.RETRIEVAL:
+    if not helpful:
         remark("a hit is a place of the book that was found, not an answer: see --helpful")

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
-from app.bootstrap.books import import_ledger, requests_by_edition, site_remarks, unpacked
+from app.bootstrap.books import how_read, import_ledger, requests_by_edition
 from app.cli.options import Json, OneBook, Site, Source, Strategy
-from app.cli.output import duration, print_json, remark, remark_each
-from app.cli.progress import errors_as_json, phases
-from app.cli.reading import source_request
+from app.cli.output import duration, errors_as_json, phases, remark, remark_each, show
+from app.cli.reading import opened
 from app.cli.running import command, open_application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.edition import ONLY, Edition
-from app.domain.errors import InputError, StorageError
+from app.domain.errors import InputError
 from app.domain.urls import checked_base_url
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.ports import BookStore
@@ -67,39 +65,24 @@ async def ingest(
 
     With --json, where stderr is no terminal, progress and a final error are JSON lines on stderr.
     """
-    name = book.name if book else Path(source).stem
-    with errors_as_json() if json else nullcontext(), unpacked(source, name) as folder:
-        if not dry_run:
-            make_home(settings.home)
-        request = await source_request(settings, folder, allow_private=allow_private, as_json=json)
-        request = replace(
-            request,
-            book=book.name if book else request.book,
-            site=site,
-            base_url=base_url or request.base_url,
-            strategy=strategy or request.strategy,
-            exclude_kinds=exclude_kinds or frozenset(),
-            edition=Edition.named(book.version, book.locale) if book else ONLY,
-            dry_run=dry_run,
-        )
-        if book and not dry_run:
-            await import_ledger(settings, book, request.folder)
-        reports = await _ingest(settings, request, as_json=json)
-    if json:
-        found = [asdict(one) for one in reports]
-        print_json(found[0] | ({"editions": found} if found[1:] else {}))
-    else:
-        for report in reports:
-            print("\n".join(_summary(report)))
-
-
-def make_home(home: Path) -> None:
-    """Make the folder of local state. Raises StorageError, before a book is read."""
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"{home}: {error.strerror or error}: give another folder as RAG_HOME"
-        raise StorageError(message) from error
+    with errors_as_json() if json else nullcontext():
+        async with opened(source, settings, allow_private=allow_private, as_json=json) as given:
+            request = replace(
+                given,
+                book=book.name if book else given.book,
+                site=site,
+                base_url=base_url or given.base_url,
+                strategy=strategy or given.strategy,
+                exclude_kinds=exclude_kinds or frozenset(),
+                edition=Edition.named(book.version, book.locale) if book else ONLY,
+                dry_run=dry_run,
+            )
+            if book and not dry_run:
+                await import_ledger(settings, book, request.folder)
+            reports = await _ingest(settings, request, as_json=json)
+    found = [asdict(one) for one in reports]
+    lines = (line for one in reports for line in _summary(one))
+    show(found[0] | ({"editions": found} if found[1:] else {}), lines, as_json=json)
 
 
 async def _ingest(
@@ -109,15 +92,15 @@ async def _ingest(
     requests = requests_by_edition(request)
     reports = []
     async with open_application(settings) as app:
-        for line in site_remarks(request):
-            remark(line)
+        if request.folder.is_dir():
+            remark(how_read(request))
         remark(f"embedder: {app.embedder.space}, {app.embedder.dimension} dimensions")
         for one in requests:
             reports.append(await app.ingest.run(one, phases(as_json=as_json)))
             remark_each("damaged, written anew", reports[-1].faults)
             remark_each("warning", reports[-1].warnings)
         if not request.dry_run and request.edition == ONLY:
-            await _remove_other_editions(app.index, [BookId(one.book) for one in reports])
+            await _remove_other_editions(app.index, [one.book for one in reports])
     return reports
 
 
@@ -128,12 +111,11 @@ async def _remove_other_editions(index: BookStore, kept: Sequence[BookId]) -> No
     other versions stay, because each version is then ingested from its own folder.
     """
     versions = {book.version for book in kept}
-    if len(kept) > 1:
-        for book in await index.books():
-            gone = book.name == kept[0] and book not in kept
-            if gone and (len(versions) > 1 or book.version in versions):
-                await index.remove(book)
-                remark(f"removed {book}: the site no longer has this edition")
+    for book in await index.books() if len(kept) > 1 else ():
+        gone = book.name == kept[0] and book not in kept
+        if gone and (len(versions) > 1 or book.version in versions):
+            await index.remove(book)
+            remark(f"removed {book}: the site no longer has this edition")
 
 
 def _summary(report: IngestReport) -> Iterator[str]:

@@ -6,18 +6,22 @@ import secrets
 from datetime import UTC, datetime
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument, Option, Typer
 
 from app.bootstrap.local_state import site_keys
+from app.cli import COMMANDS, root
 from app.cli.options import Books, Json
-from app.cli.output import print_json, remark
+from app.cli.output import remark, show
 from app.cli.running import command
 from app.domain.errors import InputError
 from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key
 from app.settings import Settings
 
+keys = Typer()
+root.add_typer(keys, name="keys", help=COMMANDS["keys"][1])
 
-@command("keys add")
+
+@command(group=keys)
 async def add(
     settings: Settings,
     origin: Annotated[
@@ -46,41 +50,40 @@ async def add(
         datetime.now(UTC).isoformat(timespec="microseconds"),
     )
     site_keys(settings).add(key)
-    if json:
-        print_json({**_shown(key), "key": text})
-    else:
+    if not json:
         remark(f"key {key.id}, shown only now:")
-        print(text)
+    show({**_shown(key), "key": text}, [text], as_json=json)
 
 
-@command("keys list")
+@command("list", group=keys)
 async def listing(settings: Settings, json: Json = False) -> None:
     """List the keys: id, kind, origins, books and label."""
     known = site_keys(settings).all()
-    if json:
-        print_json([_shown(key) for key in known])
-        return
-    for key in known:
-        where = " ".join(key.origins) or "servers"
-        books = " ".join(key.books) or "all books"
-        print(f"{key.id}  {key.kind.name.lower():11}  {where}  {books}  {key.label}".rstrip())
+    show([_shown(key) for key in known], map(_line, known), as_json=json)
     if not known:
         remark("no keys: the API answers only this machine, unless RAG_OPEN=true")
 
 
-@command("keys revoke")
+@command(group=keys)
 async def revoke(
     settings: Settings,
     id: Annotated[str, Argument(metavar="ID", help="The key's id in `keys list`.")],
 ) -> None:
     """Make a key invalid."""
     known = site_keys(settings)
-    found = next((one for one in known.all() if one.id == id), None)
-    if found is None:
-        message = f"no key has the id {id!r}; see `textbook-rag keys list`"
-        raise InputError(message)
-    known.remove(found)
-    remark(f"key {id} is revoked: the next request with it is refused")
+    for one in known.all():
+        if one.id == id:
+            known.remove(one)
+            remark(f"key {id} is revoked: the next request with it is refused")
+            return
+    message = f"no key has the id {id!r}; see `textbook-rag keys list`"
+    raise InputError(message)
+
+
+def _line(key: SiteKey) -> str:
+    where = " ".join(key.origins) or "servers"
+    books = " ".join(key.books) or "all books"
+    return f"{key.id}  {key.kind.name.lower():11}  {where}  {books}  {key.label}".rstrip()
 
 
 def _shown(key: SiteKey) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,12 +9,13 @@ from urllib.parse import urldefrag
 
 from typer import Argument, Option
 
-from app.bootstrap.books import built_site
+from app.bootstrap.books import built_pages
 from app.bootstrap.stamp import stamp_site
 from app.bootstrap.storage import ledger_store, open_index
-from app.cli.books import naming_the_books, with_editions
-from app.cli.options import IndexedBook, Json, OneBook
-from app.cli.output import print_json, remark
+from app.cli.books import with_editions
+from app.cli.options import IndexedBook, OneBook
+from app.cli.output import print_json, remark, say
+from app.cli.reading import opened
 from app.cli.running import command
 from app.domain.book_id import BookId
 from app.domain.edition import site_root
@@ -38,9 +38,8 @@ async def links(
     check: Annotated[
         str | None, Option(metavar="SITE", help="A site's URL or folder, to find broken links.")
     ] = None,
-    json: Json = False,
 ) -> int:
-    """Print the links of a book's paragraphs, or check them.
+    """Print the links of a book's paragraphs, or with --check those that are broken, as JSON lines.
 
     With --check the exit code is 1 if a link is broken.
     """
@@ -49,37 +48,26 @@ async def links(
         if not known.entries:
             message = f"no ledger for book {book!r} in {settings.home}: ingest the book first"
             raise InputError(message)
-        sys.stdout.writelines(f"{line}\n" for line in to_lines(known))
+        for line in to_lines(known):
+            say(line)
         return 0
-    base_url, found = await _links(settings, book)
-    if check is not None:
-        return await _check(settings, found, check, base_url, json=json)
-    for link in found:
-        print_json(asdict(link))
-    return 0
-
-
-async def _check(
-    settings: Settings, found: list[DeepLink], location: str, base_url: str, *, json: bool
-) -> int:
-    misses = check_links(found, await built_site(location, base_url, settings))
+    async with open_index(settings) as index:
+        editions = await with_editions(index, book)
+        manifests = (await index.books()).named()
+        found = [link for one in editions for link in await _links_of(index, one)]
+    if check is None:
+        for link in found:
+            print_json(asdict(link))
+        return 0
+    root = site_root([one.base_url for one in manifests if one.book.name == book.name])
+    # It may be a preview on the author's machine.
+    async with opened(check, settings, allow_private=True) as site:
+        misses = check_links(found, built_pages(site.folder, root))
     for miss in misses:
-        if json:
-            print_json(asdict(miss))
-        else:
-            print(f"{f'{miss.file} {miss.paragraph_id}'.strip()}: {miss.fault}: {miss.url}")
+        print_json(asdict(miss))
     pages = {urldefrag(link.url).url for link in found}
     remark(f"{len(found):,} links on {len(pages):,} pages, {len(misses):,} misses")
     return 1 if misses else 0
-
-
-async def _links(settings: Settings, book: BookId) -> tuple[str, list[DeepLink]]:
-    """Return the URL of the site's root, and the links of all editions on it in reading order."""
-    async with open_index(settings) as index, naming_the_books(index, book):
-        editions = await with_editions(index, book)
-        found = [link for one in editions for link in await _links_of(index, one)]
-        manifests = (await index.books()).named()
-        return site_root([one.base_url for one in manifests if one.book.name == book.name]), found
 
 
 async def _links_of(index: VectorIndex, book: BookId) -> list[DeepLink]:
@@ -105,8 +93,5 @@ async def stamp(
     Without --book the folder's name is the book's. An element that has an id keeps it; a second
     run changes nothing.
     """
-    done = await stamp_site(IngestRequest(site, book=book), settings)
-    remark(
-        f"{done.new:,} ids written on {done.pages:,} pages; {done.present:,} paragraphs had one, "
-        f"{done.without:,} have no element of their own"
-    )
+    new = await stamp_site(IngestRequest(site, book=book), settings)
+    remark(f"{sum(new):,} ids written on {len(new):,} pages")

@@ -1,4 +1,4 @@
-"""Output of the commands: results on stdout, messages on stderr.
+"""Output of the commands: results on stdout; messages and the progress of long runs on stderr.
 
 Nothing printed controls a terminal, whoever wrote it.
 """
@@ -7,26 +7,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from time import monotonic
 
 from app.domain.characters import printable
+from app.domain.errors import InputError, RagError
+from app.services.phases import Phase, Phases
 
 _LISTED = 20
 """Maximum lines of one kind: a book may have thousands of warnings."""
 
 
-class PrintableOutput:
-    """Another stream, to which only printable text is written."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the stream
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        return self._stream.write(printable(text))
+def say(text: str) -> None:
+    """Print a line on stdout."""
+    print(printable(text))
 
 
 def remark(text: str) -> None:
@@ -36,7 +31,18 @@ def remark(text: str) -> None:
 
 def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
     """Print one object or array as one line on stdout."""
-    print(json.dumps(value, ensure_ascii=False, default=str))
+    say(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def show(
+    value: Mapping[str, object] | Sequence[object], lines: Iterable[str], *, as_json: bool
+) -> None:
+    """Print a result for a program, or as lines for people."""
+    if as_json:
+        print_json(value)
+    else:
+        for line in lines:
+            say(line)
 
 
 def remark_each(prefix: str, lines: Sequence[object]) -> None:
@@ -47,6 +53,20 @@ def remark_each(prefix: str, lines: Sequence[object]) -> None:
         remark(f"{prefix}: and {len(lines) - _LISTED:,} more (--json lists all)")
 
 
+def agreed(question: str, *, yes: bool) -> bool:
+    """Ask on a terminal, unless with --yes, which is needed without a terminal: InputError."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        message = f"{question} Without a terminal add --yes"
+        raise InputError(message)
+    remark(f"{question} [y/N]")
+    if sys.stdin.readline().strip().lower() in {"y", "yes"}:
+        return True
+    remark("nothing is changed")
+    return False
+
+
 def duration(seconds: float) -> str:
     """Format seconds as "1.5 s", "12 min" or "2.0 h"."""
     if seconds < 60:
@@ -54,3 +74,64 @@ def duration(seconds: float) -> str:
     if seconds < 3600:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def phases(*, as_json: bool = False) -> Phases:
+    """Return the phases of a long run, told as lines or, if stderr is no terminal, as JSON.
+
+    The beginning and the end of each are told, and how far it is every few seconds.
+    """
+    as_json = as_json and not sys.stderr.isatty()
+    tell, every = (_tell_json, 1.0) if as_json else (_tell, 10.0)
+    told = 0.0
+
+    def report(phase: Phase) -> None:
+        nonlocal told
+        if not phase.seconds or phase.ended or phase.seconds - told >= every:
+            told = phase.seconds
+            tell(phase)
+
+    return Phases(report)
+
+
+def fetching(*, as_json: bool) -> Callable[[int, int], None]:
+    """Return what tells the numbers of pages fetched and known."""
+    report, phase, started = phases(as_json=as_json).report, Phase("fetch", 0, "pages"), monotonic()
+
+    def told(done: int, known: int) -> None:
+        phase.done, phase.total, phase.seconds = done, known, monotonic() - started
+        report(phase)
+
+    return told
+
+
+@contextmanager
+def errors_as_json() -> Iterator[None]:
+    """Print a RagError of this block as JSON on stderr, too, unless that is a terminal."""
+    try:
+        yield
+    except RagError as error:
+        if not sys.stderr.isatty():
+            _remark_json({"error": error.code, "message": str(error)})
+        raise
+
+
+def _tell(phase: Phase) -> None:
+    of = f" of {phase.total:,}" if phase.total and not phase.ended else ""
+    done = f"{phase.done:,}{of} {phase.unit}" if phase.unit else ""
+    if phase.ended:
+        remark(f"{phase.name}: {done}{' in ' if done else ''}{duration(phase.seconds)}")
+    elif phase.done:
+        left = phase.seconds * (phase.total - phase.done) / phase.done
+        remark(f"{phase.name}: {done}{f', {duration(left)} left' if left > 0 else ''}")
+
+
+def _tell_json(phase: Phase) -> None:
+    _remark_json(
+        {"phase": phase.name, "total": phase.total, "unit": phase.unit, "done": phase.done}
+    )
+
+
+def _remark_json(value: Mapping[str, object]) -> None:
+    """Print one object as one line on stderr."""
+    print(json.dumps(value), file=sys.stderr, flush=True)

@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError
 
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question
 from app.domain.retrieval.query import Turn
 from app.services.safe_paths import read_text
-
-
-def _pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except (re.error, OverflowError, RecursionError) as error:
-        message = f"{text!r} is not a regular expression ({error})"
-        raise ValueError(message) from error
-    return text
-
-
-def _span(gold: GoldSpan) -> GoldSpan:
-    if not 0 <= gold.start < gold.end:
-        message = f"the gold span {gold.start} to {gold.end} is empty or below 0"
-        raise ValueError(message)
-    return gold
-
-
-def _turn(turn: Turn) -> Turn:
-    if turn.role not in {"user", "assistant"}:
-        message = f'role {turn.role!r} is neither "user" nor "assistant"'
-        raise ValueError(message)
-    return turn
-
-
-def _book(text: str) -> str:
-    try:
-        return BookId(text)
-    except InputError as error:
-        raise ValueError(str(error)) from error
 
 
 class _Line(BaseModel, strict=True):
@@ -52,21 +22,14 @@ class _Line(BaseModel, strict=True):
     question: str
     kind: str
     answerable: bool
-    gold: tuple[Annotated[GoldSpan, AfterValidator(_span)], ...] = ()
+    gold: tuple[GoldSpan, ...] = ()
     gold_file: str = ""
     filter_file: str = ""
-    history: tuple[Annotated[Turn, AfterValidator(_turn)], ...] = ()
-    book: Annotated[str, AfterValidator(_book)] | None = None
-    key_facts: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
-    needs_all_gold: Annotated[bool, Field(alias="gold_all")] = False
+    history: tuple[Turn, ...] = ()
+    book: str | None = None
+    key_facts: tuple[str, ...] = ()
+    needs_all_gold: bool = Field(False, alias="gold_all")
     half: str = ""
-
-    @model_validator(mode="after")
-    def _require_gold(self) -> _Line:
-        if self.answerable and not self.gold and not self.gold_file:
-            message = "answerable, but without gold and gold_file: add one of them"
-            raise ValueError(message)
-        return self
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -77,18 +40,44 @@ def read_questions(path: Path) -> list[Question]:
         if not line.strip():
             continue
         try:
-            question = Question(**dict(_Line.model_validate_json(line)))
-        except ValidationError as error:
-            first = error.errors()[0]
-            key = ".".join(map(str, first["loc"]))
-            reason = first["msg"].removeprefix("Value error, ")
-            message = f"{path}:{number}: {key}{': ' if key else ''}{reason}"
+            question = _question(line)
+            if question.id in questions:
+                message = f"the id {question.id!r} is used twice"
+                raise InputError(message)
+        except InputError as error:
+            message = f"{path}:{number}: {error}"
             raise InputError(message) from None
-        if question.id in questions:
-            message = f"{path}:{number}: the id {question.id!r} is used twice"
-            raise InputError(message)
         questions[question.id] = question
     if not questions:
         message = f"{path}: no questions in it: write one JSON object per line"
         raise InputError(message)
     return list(questions.values())
+
+
+def _question(text: str) -> Question:
+    """Return the question of a line. InputError."""
+    try:
+        line = _Line.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise InputError(f"{key}: {first['msg']}" if key else first["msg"]) from None
+    book = None if line.book is None else BookId(line.book)
+    question = Question(**dict(line) | {"book": book})
+    for fault in _faults(question):
+        raise InputError(fault)
+    return question
+
+
+def _faults(question: Question) -> Iterator[str]:
+    """Yield what is wrong with values that have the right types."""
+    if question.answerable and not question.gold and not question.gold_file:
+        yield "answerable, but without gold and gold_file: add one of them"
+    for gold in question.gold:
+        if not 0 <= gold.start < gold.end:
+            yield f"gold: the gold span {gold.start} to {gold.end} is empty or below 0"
+    for pattern in question.key_facts:
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError, RecursionError) as error:
+            yield f"key_facts: {pattern!r} is not a regular expression ({error})"

@@ -9,54 +9,39 @@ from typing import Annotated
 
 from typer import Option
 
-from app.api.page_templates import report_page
-from app.bootstrap.local_state import reports
+from app.bootstrap.local_state import question_store, reports
 from app.cli.options import IndexedBook, Json, OneBook
-from app.cli.output import print_json, remark
+from app.cli.output import remark, show
 from app.cli.running import command
 from app.domain.errors import InputError
+from app.domain.logged_answer import LoggedParagraph
 from app.domain.owner_report import OwnerReport
 from app.services.question_log import Selected
 from app.settings import Settings
 
+_MOST = 36_500
+"""Days; a log is not a century old."""
 _SHOWN = 10
 """Maximum questions of each list."""
 
 
-def moment(text: str) -> datetime:
-    """Parse a time: `30d` ago, or ISO 8601, in UTC if it has no time zone."""
-    try:
-        if text.endswith("d") and text[:-1].isdecimal():
-            return datetime.now(UTC) - timedelta(days=int(text[:-1]))
-        found = datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
-        message = f"{text!r} is not a time: write 30d, or a date as 2026-01-31"
-        raise InputError(message) from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+def _ago(days: int) -> datetime:
+    return datetime.now(UTC) - timedelta(days=days)
 
 
 @command()
 async def report(
     settings: Settings,
     book: IndexedBook,
-    since: Annotated[str, Option(metavar="TIME", help="30d, or a date.")] = "30d",
-    html: Annotated[bool, Option("--html", help="As a page.")] = False,
+    days: Annotated[int, Option(min=0, max=_MOST, help="Of so many days until now.")] = 30,
     json: Json = False,
 ) -> None:
-    """Print what readers ask a book, from the question log: questions without an answer, and most.
-
-    --html and --json also have the paragraphs.
-    """
+    """Print what readers ask a book, from the question log: what is not answered, what most ask."""
     async with reports(settings) as use_case:
-        found = await use_case.run(book, moment(since))
+        found = await use_case.run(book, _ago(days))
     if not found.questions and not settings.question_log_days:
         remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
-    if json:
-        print_json(asdict(found))
-    elif html:
-        print(report_page(found), end="")
-    else:
-        print("\n".join(_lines(found)))
+    show(asdict(found), _lines(found), as_json=json)
 
 
 def _lines(found: OwnerReport) -> Iterator[str]:
@@ -66,29 +51,34 @@ def _lines(found: OwnerReport) -> Iterator[str]:
         if clusters:
             yield f"\n{title}: times asked, refused or uncertain, rated down"
         for one in clusters[:_SHOWN]:
-            nearest = one.nearest.section if one.nearest else "-"
             yield f"  {one.asked:4} {one.refused + one.uncertain:4} {one.down:4}  {one.question}"
-            yield f"{'':19}nearest: {nearest}"
+            yield f"{'':19}nearest: {_place(one.nearest)}"
+    if found.paragraphs:
+        yield "\nParagraphs: times cited, opened, unhelpful, in answers rated down"
+    for use in found.paragraphs[:_SHOWN]:
+        counts = f"{use.cited:4} {use.clicked:4} {use.unhelpful:4} {use.down:4}"
+        yield f"  {counts}  {_place(use.paragraph)}"
+
+
+def _place(paragraph: LoggedParagraph | None) -> str:
+    return f"{paragraph.section} {paragraph.url}" if paragraph else "-"
 
 
 @command()
 async def forget(
     settings: Settings,
     book: OneBook = None,
-    before: Annotated[str, Option(metavar="TIME", help="30d, a date, or 0d for all.")] = "",
+    older_than: Annotated[
+        int | None, Option(min=0, max=_MOST, metavar="DAYS", help="0: all that are logged.")
+    ] = None,
     containing: Annotated[str, Option(metavar="TEXT", help="In any case.")] = "",
     answer: Annotated[list[str] | None, Option(metavar="ID", help="Repeatable.")] = None,
 ) -> None:
     """Delete logged answers and their feedback: those that all given options choose."""
-    if not (book or before or containing or answer):
-        message = "name what to forget: --book, --before (0d: all), --containing or --answer"
+    if not (book or containing or answer) and older_than is None:
+        message = "name what to forget: --book, --older-than (0: all), --containing or --answer"
         raise InputError(message)
-    selected = Selected(
-        book=book,
-        before=moment(before) if before else None,
-        containing=containing,
-        ids=tuple(answer or ()),
-    )
-    async with reports(settings) as use_case:
-        count = await use_case.store.delete(selected)
+    before = None if older_than is None else _ago(older_than)
+    selected = Selected(book=book, before=before, containing=containing, ids=tuple(answer or ()))
+    count = await question_store(settings).delete(selected)
     remark(f"{count} logged questions were deleted")

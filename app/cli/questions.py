@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, TypeAlias
 
 from typer import Option
 
 from app.api.responses import HitBody, as_json
 from app.cli.options import Books, Json, Question
-from app.cli.output import print_json, remark
+from app.cli.output import remark, show
 from app.cli.running import command, open_application
 from app.domain.answer import Answer
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
-from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
 from app.settings import Settings
 
 Chunks: TypeAlias = Annotated[int, Option("--k", min=1, max=100, help="Chunks to retrieve.")]
@@ -27,16 +28,18 @@ async def search(
     query = SearchQuery(question, k=k, filter=SearchFilter(books=tuple(book or ())))
     async with open_application(settings) as app:
         result = await app.retrieve.search(query)
-    if json:
-        hits = [as_json(HitBody.of(hit)) for hit in result.hits]
-        print_json({"hits": hits, "degraded": list(result.degraded)})
-        return
-    for rank, hit in enumerate(result.hits, 1):
-        print(f"{rank}. {hit.score:.3f}  {' > '.join(hit.chunk.heading_path)}")
-        print(f"   {hit.chunk.deep_link_url}")
-        print(f"   {' '.join(hit.chunk.text_content.split())[:240]}")
+    hits = [as_json(HitBody.of(hit)) for hit in result.hits]
+    found = {"hits": hits, "degraded": list(result.degraded)}
+    show(found, _hit_lines(result.hits), as_json=json)
     if not result.hits:
         remark("nothing found")
+
+
+def _hit_lines(hits: Sequence[Hit]) -> Iterator[str]:
+    for rank, hit in enumerate(hits, 1):
+        yield f"{rank}. {hit.score:.3f}  {' > '.join(hit.chunk.heading_path)}"
+        yield f"   {hit.chunk.deep_link_url}"
+        yield f"   {' '.join(hit.chunk.text_content.split())[:240]}"
 
 
 @command()
@@ -56,26 +59,23 @@ async def ask(
     )
     async with open_application(settings) as app:
         answer = await app.answer.answer(request)
-    if json:
-        print_json(as_json(answer))
-    else:
-        _print_answer(answer)
+    show(as_json(answer), _answer_lines(answer), as_json=json)
+    if not json:
+        for part in answer.degraded:
+            remark(f"degraded: {part}")
 
 
-def _print_answer(answer: Answer) -> None:
+def _answer_lines(answer: Answer) -> Iterator[str]:
     if answer.searched_for:
-        print(f"Searched for: {answer.searched_for}\n")
-    print(answer.answer)
+        yield f"Searched for: {answer.searched_for}\n"
+    yield answer.answer
     for passage in answer.passages:
-        print(f"\n  {' > '.join(passage.heading_path)}\n  {passage.url}")
-        print("".join(f"    {line}".rstrip() + "\n" for line in passage.text.splitlines()), end="")
+        yield f"\n  {' > '.join(passage.heading_path)}\n  {passage.url}"
+        yield from (f"    {line}".rstrip() for line in passage.text.splitlines())
     cited = {} if answer.passages else {one.index: one for one in answer.citations}
     for citation in cited.values():
-        print(f"  [{citation.index}] {' > '.join(citation.heading_path)}")
-        print(f"      {citation.url}")
+        yield f"  [{citation.index}] {' > '.join(citation.heading_path)}\n      {citation.url}"
     if answer.refused and answer.sources:
-        print("Nearest sections:")
+        yield "Nearest sections:"
         for source in answer.sources:
-            print(f"  {' > '.join(source.heading_path)}\n      {source.url}")
-    for part in answer.degraded:
-        remark(f"degraded: {part}")
+            yield f"  {' > '.join(source.heading_path)}\n      {source.url}"

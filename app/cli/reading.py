@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
-from app.bootstrap.books import book_at, fetched, read_identified, strategy_of
+from app.bootstrap.books import opened_source, read_identified
 from app.bootstrap.chunking import chunk_book
 from app.cli.options import Json, Site, Source, Strategy
-from app.cli.output import print_json, remark, remark_each
-from app.cli.progress import fetching
+from app.cli.output import fetching, print_json, remark, remark_each
 from app.cli.running import command, open_application
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
@@ -24,23 +23,13 @@ from app.services.phases import ignore
 from app.settings import Settings
 
 
-async def source_request(
-    settings: Settings, source: str, *, allow_private: bool = False, as_json: bool = False
-) -> IngestRequest:
-    """Return a request for a folder or file, or for a site, whose pages are fetched first."""
-    if "://" not in source:
-        folder = Path(source)
-        return IngestRequest(folder=folder, strategy=strategy_of(folder))
-    site = await fetched(
-        source, settings, allow_private=allow_private, progress=fetching(as_json=as_json)
-    )
-    for reason, urls in site.left_out.items():
-        remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
-    return IngestRequest(
-        folder=site.folder,
-        book=book_at(source),
-        base_url=site.base_url,
-        strategy=strategy_of(site.folder),
+def opened(
+    source: str, settings: Settings, *, allow_private: bool = False, as_json: bool = False
+) -> AbstractAsyncContextManager[IngestRequest]:
+    """Open a folder, file, archive or site; its pages are fetched first, with progress."""
+    progress = fetching(as_json=as_json)
+    return opened_source(
+        source, settings, allow_private=allow_private, progress=progress, remark=remark
     )
 
 
@@ -54,8 +43,8 @@ async def blocks(
 ) -> None:
     """Print a book's blocks, one JSON object a line, with or without --json."""
     del json
-    request = replace(await source_request(settings, source), site=site)
-    book = await _read(request, settings)
+    async with opened(source, settings) as request:
+        book = await _read(replace(request, site=site), settings)
     for block in book.blocks():
         fields = {name: getattr(block, name) for name in _BLOCK_FIELDS}
         if block.figure:
@@ -87,11 +76,11 @@ async def chunks(
 ) -> None:
     """Print a book's chunks, one JSON object a line, with or without --json."""
     del json
-    request = await source_request(settings, source)
-    request = replace(request, site=site, strategy=strategy or request.strategy)
-    book = await _read(request, settings)
-    for chunk in await _chunk(book, request, settings):
-        print_json({name: getattr(chunk, name) for name in _CHUNK_FIELDS})
+    async with opened(source, settings) as given:
+        request = replace(given, site=site, strategy=strategy or given.strategy)
+        book = await _read(request, settings)
+        for chunk in await _chunk(book, request, settings):
+            print_json({name: getattr(chunk, name) for name in _CHUNK_FIELDS})
 
 
 async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iterable[Chunk]:

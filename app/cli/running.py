@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 import resource
-import sys
 from collections.abc import Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, redirect_stdout
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from typer import Typer
 
 from app.bootstrap.logs import logging_to_stderr
-from app.cli.output import PrintableOutput, remark
+from app.cli import root
+from app.cli.output import remark
 from app.domain.errors import NO_BOOKS, ConfigError, RagError
 from app.settings import Settings, read_settings, unknown_variables
 
@@ -25,12 +27,10 @@ _MEMORY = 2 * 10**9
 """Bytes of address space: a server with the sample book uses 1.7 GB, most of it not in memory."""
 
 
-registered: dict[str, Callable[..., int]] = {}
-"""The commands of the modules that are loaded, by name, such as "keys add"."""
-
-
-def command(name: str = "", *, server: bool = False) -> Callable[[Command], Command]:
-    """Register a function; all its parameters but the settings are options.
+def command(
+    name: str = "", *, group: Typer = root, server: bool = False
+) -> Callable[[Command], Command]:
+    """Add a function to a group of commands; all its parameters but the settings are options.
 
     A `server` logs its events; other commands log only warnings and errors.
     """
@@ -43,7 +43,7 @@ def command(name: str = "", *, server: bool = False) -> Callable[[Command], Comm
 
         run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
         run.__doc__ = function.__doc__
-        registered[name or function.__name__] = run
+        group.command(name or function.__name__)(run)
         return function
 
     return add
@@ -58,22 +58,18 @@ def open_application(settings: Settings) -> AbstractAsyncContextManager[Applicat
 
 def _run(function: Command, given: dict[str, Any], *, server: bool) -> int:
     _require_memory()
-    settings = _settings()
-    shown = cast("TextIO", PrintableOutput(sys.stdout))
-    with redirect_stdout(shown), logging_to_stderr(settings, server=server):
-        code = asyncio.run(_with_place(function(settings, **given), settings))
-    if sys.stdout is not None:
-        sys.stdout.flush()
+    settings = read_settings()
+    for line in unknown_variables():
+        remark(f"textbook-rag: warning: {line}")
+    with logging_to_stderr(settings, server=server):
+        try:
+            code = asyncio.run(function(settings, **given))
+        except RagError as error:
+            if NO_BOOKS in str(error):
+                error.add_note(searched_place(settings))
+            raise
+    print(end="", flush=True)  # an error of the output belongs to this command
     return code or 0
-
-
-async def _with_place(running: Coroutine[None, None, int | None], settings: Settings) -> int | None:
-    try:
-        return await running
-    except RagError as error:
-        if NO_BOOKS in str(error):
-            error.add_note(searched_place(settings))
-        raise
 
 
 def searched_place(settings: Settings) -> str:
@@ -95,11 +91,3 @@ def _require_memory() -> None:
             f"needs {_MEMORY / 1e9:.0f} GB and the size of the index"
         )
         raise ConfigError(message)
-
-
-def _settings() -> Settings:
-    settings = read_settings()
-    for name, similar in unknown_variables().items():
-        hint = f"did you mean {similar}?" if similar else "see .env.example"
-        remark(f"textbook-rag: warning: {name} is not a setting; {hint}")
-    return settings

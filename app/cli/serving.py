@@ -6,25 +6,27 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import nullcontext
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import uvicorn
+from fastapi import Request
 from typer import Option
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
+from app.api.keys import require_keys
+from app.api.server import configured
 from app.bootstrap.books import sample_request
 from app.bootstrap.local_state import site_keys
 from app.bootstrap.storage import storage_warnings
 from app.cli.options import Port
-from app.cli.output import remark
-from app.cli.progress import phases
+from app.cli.output import phases, remark
 from app.cli.running import command, open_application
 from app.domain.errors import ConfigError
+from app.main import create_app
 from app.settings import Settings
-
-if TYPE_CHECKING:
-    from app.bootstrap.application import Application
 
 _log = logging.getLogger(__name__)
 
@@ -46,12 +48,6 @@ def _on(port: int | None, settings: Settings) -> Settings:
 
 def _serve_in_workers(settings: Settings, listener: socket.socket) -> int:
     """Run processes that share the socket; each opens its own application. ConfigError."""
-    # These imports take half a second, so only these commands pay for them.
-    from uvicorn.config import STARTUP_FAILURE  # noqa: PLC0415
-    from uvicorn.supervisors import Multiprocess  # noqa: PLC0415
-
-    from app.api.server import configured  # noqa: PLC0415
-
     if not settings.qdrant_url:
         message = (
             f"{settings.workers} workers need a Qdrant server: with the embedded index each would "
@@ -87,10 +83,7 @@ async def mcp(settings: Settings) -> None:
     if find_spec("mcp") is None:
         message = "mcp needs an extra: pip install 'textbook-rag[mcp]'"
         raise ConfigError(message)
-    from fastapi import Request  # noqa: PLC0415 - see _serve_in_workers
-
-    from app.api.protocols.mcp import ToolServer  # noqa: PLC0415
-    from app.main import create_app  # noqa: PLC0415
+    from app.api.protocols.mcp import ToolServer  # noqa: PLC0415 - needs the extra
 
     # Its user is no reader: no question is logged, none is too much.
     changes = {"question_log_days": 0, "questions_per_minute": 0}
@@ -101,18 +94,7 @@ async def mcp(settings: Settings) -> None:
 
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:
-    # These imports take half a second, so only these commands pay for them.
-    import uvicorn  # noqa: PLC0415
-
-    from app.api.server import configured  # noqa: PLC0415
-    from app.main import create_app  # noqa: PLC0415
-
     async with open_application(settings) as rag:
-
-        @asynccontextmanager
-        async def opened(_: Settings) -> AsyncIterator[Application]:
-            yield rag
-
         answers = rag.answer.model or "extractive"
         _log.info("serve.starting", extra={"embedder": rag.embedder.space, "answers": answers})
         unreadable = (await rag.unreadable_stores()).values()
@@ -122,7 +104,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         if fault:
             # Until the model is available, answers are extractive.
             _log.warning("serve.model_does_not_answer", extra={"reason": fault})
-        web = create_app(settings, open_application=opened)
+        web = create_app(settings, open_application=lambda _: nullcontext(rag))
         say_where(settings)
         await uvicorn.Server(configured(web, settings)).serve(sockets=[listener])
 
@@ -137,8 +119,6 @@ def say_where(settings: Settings) -> None:
 
 def _listener(settings: Settings) -> socket.socket:
     """Return a bound socket. ConfigError if others may ask without a key, or it cannot be bound."""
-    from app.api.keys import require_keys  # noqa: PLC0415
-
     require_keys(settings, site_keys(settings))
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # asyncio turns off Nagle's algorithm only if the socket's protocol is IPPROTO_TCP.

@@ -1,8 +1,8 @@
 """Pure domain: standard library only, no I/O, clock, environment or framework.
 
-- a book: `document`, `book_id`, `indexed_book`, `edition`, `notebooks`, `reading_budget`,
+- a book: `document`, `book_id`, `indexed_book`, `edition`, `reading_budget`,
   `glossary`, `page_markdown`
-- ids of paragraphs: `identity`, `ledger`, `ledger_matching`, `ledger_renewal`
+- ids of paragraphs: `identity`, `ledger`, `ledger_matching`
 - links to paragraphs: `links`, `page_links`, `page_text`, `urls`
 - chunks: `chunking`; search: `retrieval`, `search_text`
 - answers: `answer`, `answering`, `prompts`, `generated_text`

@@ -31,8 +31,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Self
 
-from app.domain.notebooks import is_notebook
-
 NO_BOOKS = "no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first"
 NO_MEMORY = "not enough memory: allow the process more; the index is unchanged"
 EMPTY_QUESTION = "the question is empty: ask with at least one word"
@@ -54,7 +52,7 @@ def place(file: str, line: int) -> str:
     """Return `file:line`, the file alone if `line` is 0. A notebook's lines are its Markdown's."""
     if not line:
         return file
-    return f"{file}:{line} (as Markdown)" if is_notebook(file) else f"{file}:{line}"
+    return f"{file}:{line}{' (as Markdown)' if file.lower().endswith('.ipynb') else ''}"
 
 
 class BookError(InputError):

@@ -13,13 +13,13 @@ from typing import Any
 from app.domain.errors import InputError
 from app.domain.reading_budget import require_small_numbers
 
-_MAX_ORDER = 2**31
-
 
 @dataclass(frozen=True, slots=True)
-class LedgerParagraph:
-    """The data of a paragraph by which the ledger matches it."""
+class Entry:
+    """A paragraph, as the ledger matches it with those of the book's next version."""
 
+    paragraph_id: str
+    """"" before it has one."""
     content_id: str
     """The hash id of its text."""
     text: str
@@ -28,17 +28,10 @@ class LedgerParagraph:
     heading_path: tuple[str, ...]
     url: str
     author_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of the ledger. `live` is False for a tombstone: the paragraph is gone."""
-
-    paragraph_id: str
-    paragraph: LedgerParagraph
-    order: int
+    order: int = 0
     """Position in the book's reading order when it was last seen."""
     live: bool = True
+    """False for a tombstone: the paragraph is gone."""
     nearest: str = ""
     """Of a tombstone: the id of the paragraph beside it when it was removed."""
 
@@ -115,16 +108,14 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
     return Ledger(entries, aliases)
 
 
-def _entry(paragraph: Mapping[str, Any], **row: Any) -> Entry:  # noqa: ANN401 - checked here
+def _entry(heading_path: Iterable[str], **row: Any) -> Entry:  # noqa: ANN401 - checked here
     """Make the entry of a line. TypeError if a field has another type."""
-    own = LedgerParagraph(**{**paragraph, "heading_path": tuple(paragraph["heading_path"])})
-    entry = Entry(paragraph=own, **row)
-    _checked(entry.paragraph_id, entry.nearest, own.content_id, own.text, own.file)
-    _checked(own.url, own.author_id, *own.heading_path)
-    is_position = type(entry.order) is int and 0 <= entry.order <= _MAX_ORDER
-    if not is_position or type(entry.live) is not bool:
-        message = f"order is no number from 0 to {_MAX_ORDER}, or live neither true nor false"
+    entry = Entry(heading_path=tuple(heading_path), **row)
+    if type(entry.order) is not int or type(entry.live) is not bool:
+        message = "order is no number, or live neither true nor false"
         raise TypeError(message)
+    texts = row.keys() - {"order", "live"}
+    _checked(*entry.heading_path, *(row[name] for name in texts))
     return entry
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 from operator import attrgetter
 from typing import TypeAlias
 
-from app.domain.ledger import Entry, Ledger, LedgerParagraph
+from app.domain.ledger import Entry, Ledger
 
 SAME_PAGE_DICE, ANYWHERE_DICE, SAME_HEADING_BONUS = 0.5, 0.6, 0.03
 """Dice coefficients of 5-grams; measured best on years of the Rust Book and the Redux docs."""
@@ -24,20 +25,20 @@ COMMON_GRAM = 40
 
 _Sides: TypeAlias = tuple[list[Entry], list[Entry]]
 _Key: TypeAlias = Callable[[Entry], Hashable]
-_text = attrgetter("paragraph.content_id")
-_text_in_section = attrgetter("paragraph.content_id", "paragraph.heading_path")
-_heading_path = attrgetter("paragraph.heading_path")
-_file = attrgetter("paragraph.file")
+_text = attrgetter("content_id")
+_text_in_section = attrgetter("content_id", "heading_path")
+_heading_path = attrgetter("heading_path")
+_file = attrgetter("file")
 
 
-def match(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> dict[int, Entry]:
+def match(ledger: Ledger, paragraphs: Sequence[Entry]) -> dict[int, Entry]:
     """Match paragraphs, by their positions, with entries; each entry with at most one."""
     olds = sorted(ledger.entries.values(), key=lambda e: (not e.live, e.order, e.paragraph_id))
     live = [entry for entry in olds if entry.live]
-    found = _Matching([Entry("", one, order) for order, one in enumerate(paragraphs)])
+    found = _Matching([replace(one, order=order) for order, one in enumerate(paragraphs)])
     for new in found.news:
-        if new.paragraph.author_id in ledger.entries:
-            found.take(ledger.entries[new.paragraph.author_id], new)
+        if new.author_id in ledger.entries:
+            found.take(ledger.entries[new.author_id], new)
     found.take_equal(_unique(live), _unique(found.news), _text)
     for page in found.pages(live):
         found.take_equal(*page, _text_in_section, as_often=True)
@@ -94,7 +95,7 @@ class _Matching:
         """Yield old and new paragraphs of pages with the most matched text or the same name."""
         shared: Counter[tuple[str, str]] = Counter()
         for at, old in self.chosen.items():
-            shared[_file(old), _file(self.news[at])] += len(old.paragraph.text)
+            shared[_file(old), _file(self.news[at])] += len(old.text)
         best = sorted(shared, key=lambda pair: (shared[pair], pair))
         to_new, to_old = dict(best), {new: old for old, new in best}
         for old_names, new_names in (({}, to_old), (to_new, {}), ({}, {})):
@@ -111,11 +112,11 @@ def _similar(olds: Sequence[Entry], news: Iterable[Entry]) -> Iterator[tuple[flo
     """Yield (score, old, new) for those that share a 5-gram."""
     holders: dict[str, list[int]] = defaultdict(list)
     for at, old in enumerate(olds):
-        for gram in _grams(old.paragraph.text):
+        for gram in _grams(old.text):
             holders[gram].append(at)
     sizes = Counter(chain.from_iterable(holders.values()))
     for new in news:
-        mine = _grams(new.paragraph.text)
+        mine = _grams(new.text)
         rare = (holders.get(one, ()) for one in mine if len(holders.get(one, ())) <= COMMON_GRAM)
         for at, shared in Counter(chain.from_iterable(rare)).items():
             bonus = SAME_HEADING_BONUS * (_heading_path(olds[at]) == _heading_path(new))
@@ -127,7 +128,7 @@ def _grams(text: str) -> set[str]:
 
 
 def _page(names: Mapping[str, str]) -> _Key:
-    return lambda one: names.get(one.paragraph.file, one.paragraph.file)
+    return lambda one: names.get(one.file, one.file)
 
 
 def _grouped(entries: Iterable[Entry], key: _Key) -> dict[Hashable, list[Entry]]:
@@ -140,9 +141,9 @@ def _grouped(entries: Iterable[Entry], key: _Key) -> dict[Hashable, list[Entry]]
 def _unique(entries: Iterable[Entry]) -> list[Entry]:
     """Return the long texts that occur once."""
     groups = _grouped(entries, _text).values()
-    return [same[0] for same in groups if len(same) == 1 and is_distinctive(same[0].paragraph)]
+    return [same[0] for same in groups if len(same) == 1 and is_distinctive(same[0])]
 
 
-def is_distinctive(paragraph: LedgerParagraph) -> bool:
+def is_distinctive(paragraph: Entry) -> bool:
     """Whether the text is long enough to identify the paragraph anywhere in the book."""
     return len(paragraph.text.encode("utf-8", "surrogatepass")) >= SHORT

@@ -26,7 +26,6 @@ from app.domain.links import (
     deep_link,
     folded_words,
 )
-from app.domain.notebooks import is_notebook
 from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
@@ -63,7 +62,6 @@ def page_links(document: Document) -> list[str]:
 class _Page:
     def __init__(self, document: Document) -> None:
         self._blocks = document.blocks
-        self._is_notebook = is_notebook(document.file)
         self._runs = [clean_runs(block) for block in document.blocks]
         # The words of a page are many times the same.
         self._words = [
@@ -145,9 +143,7 @@ class _Page:
         return NO_QUOTE
 
     def _is_followed(self, at: int) -> bool:
-        """Whether the page has an output or a formula between a block and the next words."""
-        if self._is_notebook and self._blocks[at].kind is BlockKind.CODE:
-            return True
+        """Whether the page has a formula between a block and the next words."""
         for block, runs in zip(self._blocks[at + 1 :], self._runs[at + 1 :], strict=True):
             if block.kind is BlockKind.MATH:
                 return True

@@ -137,18 +137,21 @@ def numbered_sources(sources: Sequence[tuple[str, str]]) -> str:
     return "\n\n".join(blocks)
 
 
-def sources_message(sources: Sequence[tuple[str, str]]) -> ChatMessage:
-    """Return the numbered documents as one message, to precede the conversation."""
-    return ChatMessage("user", f"The documents, as data:\n\n{numbered_sources(sources)}")
-
-
-def short_messages(
-    question: str, history: Sequence[Turn], sources: Sequence[tuple[str, str]]
+def numbered_messages(
+    question: str, history: Sequence[Turn], sources: Sequence[tuple[str, str]], *, short: bool
 ) -> tuple[ChatMessage, ...]:
-    """Return the messages for a small model: the passages before the question, which comes last."""
-    system, *turns, _ = answer_messages(SHORT_ANSWER_FROM_NUMBERED_SOURCES, question, history)
-    content = f"{numbered_sources(sources)}\n\nQuestion: {visible(question)}\nAnswer:"
-    return (system, *turns, ChatMessage("user", content))
+    """Return the messages for a model without a documents field: the sources are one of them.
+
+    `short`, for a small model: the question comes last, behind the sources.
+    """
+    system = SHORT_ANSWER_FROM_NUMBERED_SOURCES if short else ANSWER_FROM_NUMBERED_SOURCES
+    instructions, *turns, asked = answer_messages(system, question, history)
+    numbered = numbered_sources(sources)
+    if short:
+        content = f"{numbered}\n\nQuestion: {asked.content}\nAnswer:"
+        return (instructions, *turns, ChatMessage("user", content))
+    documents = ChatMessage("user", f"The documents, as data:\n\n{numbered}")
+    return (instructions, documents, *turns, asked)
 
 
 def rewrite_messages(question: str, history: Sequence[Turn]) -> tuple[ChatMessage, ...]:

@@ -57,11 +57,10 @@ def read_toml(text: str, file: str) -> dict[str, object]:
 
     FileRefused if it is nested too deeply.
     """
+    if dotted := _DOTTED.search(text):
+        message = f"more than {BUDGET.keys} dots in one line: nest fewer tables"
+        raise FileRefused(message, file, text.count("\n", 0, dotted.start()) + 1)
     try:
-        dotted = _DOTTED.search(text)
-        if dotted:
-            message = f"more than {BUDGET.keys} dots in one line: nest fewer tables"
-            raise FileRefused(message, file, text.count("\n", 0, dotted.start()) + 1)
         table = tomllib.loads(text)
         require_small_numbers(table)
         return table

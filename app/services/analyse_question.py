@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from app.domain.answering.answerability import Reading
-from app.domain.answering.forms import asked_kinds
 from app.domain.answering.question_analysis import (
     QuestionAnalysis,
-    QuestionFeatures,
+    asked_kinds,
     name_asked,
     term_weights,
 )
@@ -124,13 +123,11 @@ class AnalyseQuestion:
         content = frozenset(readings[bare].bounds) or own_terms
         in_english = asked_in == language == MODEL_LANGUAGE
         return QuestionAnalysis(
-            QuestionFeatures(
-                terms,
-                language,
-                weights=term_weights(readings[whole].bounds, own_terms, content),
-                definition=terms(name_asked(own.words, terms, language)),
-                asked_kinds=asked_kinds(own.said),
-            ),
+            terms,
+            language,
+            weights=term_weights(readings[whole].bounds, own_terms, content),
+            definition=terms(name_asked(own.words, terms, language)),
+            asked_kinds=asked_kinds(own.said),
             words=frozenset(own.said),
             asked_in=asked_in,
             in_book_language=language_of_words(own.said, "") == language,

@@ -146,7 +146,7 @@ class AnswerQuestion:
         hits = found.found.hits
         near = sorted(hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
         with stage("follow_ups"):
-            some = suggestions(asked.own_terms, near, asked.features.terms, asked.asked_in)
+            some = suggestions(asked.own_terms, near, asked.terms, asked.asked_in)
             questions = tuple(one.question for one in islice(some, MAX_SUGGESTIONS))
         return replace(answer, follow_ups=questions)
 

@@ -8,8 +8,9 @@ from functools import partial
 from itertools import chain
 
 from app.domain.answer import Answer, AnswerMode, AnswerPassage, Source
-from app.domain.answering.chapters import Chapter, page_of, quiz, summary
+from app.domain.answering.chapters import Chapter, page_of, summary
 from app.domain.answering.exercises import exercise_numbered, exercises
+from app.domain.answering.extractive import whole
 from app.domain.answering.follow_ups import Suggestion, suggestions
 from app.domain.answering.intents import Here, Intent, IntentKind
 from app.domain.answering.notices import (
@@ -18,7 +19,7 @@ from app.domain.answering.notices import (
     WHICH_CHAPTER,
     in_language,
 )
-from app.domain.answering.question_analysis import QuestionAnalysis, QuestionFeatures
+from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.request import AskRequest
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
@@ -108,7 +109,7 @@ class ConsultChapters:
             context = exercises(passages)[:QUIZ_QUESTIONS]
             if not context:
                 return _questions(chunks, lexical, intent)
-            prepared = quiz(context)
+            prepared = whole(context)
         else:
             budget = self.consult.context_tokens
             context, prepared = summary(passages, self.split_sentences, language, budget)
@@ -117,7 +118,9 @@ class ConsultChapters:
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         analysis = QuestionAnalysis(
-            QuestionFeatures(lexical, language, {}),
+            lexical,
+            language,
+            {},
             words=frozenset(words(request.question)),
             asked_in=intent.language,
             own_terms=lexical(request.question),

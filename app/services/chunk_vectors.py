@@ -11,16 +11,22 @@ from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
 from app.services.ports import Embedder
 
+_CHARACTERS = 4
+"""Of a token of a heading, as in English."""
 EmbedInContext: TypeAlias = Callable[[Sequence[str]], Awaitable[list[Vector]]]
 """Returns one vector for each text, embedded together as one document, for late chunking."""
 
 
-def token_counts(
-    keys: Sequence[str], chunks: Sequence[Chunk], count_tokens: Callable[[str], int]
-) -> list[int]:
-    """Return the number of tokens of each key's text."""
-    texts = {chunk.vector_key: chunk.embedding_text for chunk in chunks if chunk.pooled_within}
-    return [count_tokens(texts.get(key, key)) for key in keys]
+def token_counts(keys: Sequence[str], chunks: Sequence[Chunk]) -> list[int]:
+    """Return the number of tokens of each key's text, those of its headings estimated."""
+    sizes = {chunk.vector_key: _embedded_tokens(chunk) for chunk in chunks}
+    return [sizes[key] for key in keys]
+
+
+def _embedded_tokens(chunk: Chunk) -> int:
+    repeated = chunk.overlap_start if len(chunk.own_passages) < len(chunk.passages) else 0
+    headings = len(" > ".join(chunk.heading_path)) // _CHARACTERS
+    return chunk.token_count - repeated + headings
 
 
 async def embed_keys(

@@ -119,8 +119,8 @@ class ConsultBook:
         A model understands any language; an extractive answer needs the language of the book.
         """
         analysis, hits, policy = read.analysis, read.found.hits, self.refusal_policy
-        terms, relevance = analysis.features.terms, read.found.relevance
-        exercise = read.request.exercise or asked_exercise(analysis.own_terms, hits, terms)
+        relevance = read.found.relevance
+        asked = asked_exercise(analysis.own_terms, hits, analysis.terms)
         unmentioned = self.scorer.unmentioned(analysis, hits)
         if relevance is not None:
             score = relevance
@@ -129,25 +129,22 @@ class ConsultBook:
             with stage("answerability"):
                 score = max([await self.scorer.score(one, hits) for one in analysis.readings])
             unrecognised = policy.model and not analysis.in_book_language
-            other_language = unrecognised or analysis.asked_in != analysis.features.language
+            other_language = unrecognised or analysis.asked_in != analysis.language
             scored = policy.confidence(score)
             confidence = policy.confidence(
                 score, other_language=other_language, named=not unmentioned
             )
         return replace(
             read,
-            exercise=exercise,
+            exercise=read.request.exercise or asked,
             score=score,
             scored=scored,
-            confidence=Confidence.ANSWERED if exercise else confidence,
+            confidence=Confidence.ANSWERED if read.request.exercise or asked else confidence,
             unmentioned=unmentioned,
         )
 
     async def located(self, request: AskRequest, scope: BookScope) -> BookScope:
         """Return the scope with the reader's page, narrowed to the part of the book asked about."""
-        if request.scope is Scope.SELECTION and request.selection is None:
-            message = "scope selection needs a selection: send one, or leave out the scope"
-            raise QuestionError(message)
         if request.page_url:
             with stage("page"):
                 page = await self.places.page(request.page_url, scope.books)
@@ -181,14 +178,13 @@ class ConsultBook:
         solving = frozenset(one.paragraph_id for chunk in solution for one in chunk.passages)
         if request.solutions is not Solutions.SHOW:
             context = tuple(one for one in context if one.passage.kind is not BlockKind.SOLUTION)
-        prepared = whole(context, solving) if solving else None
-        return replace(read, context=context, prepared=prepared)
+        solved = [one for one in context if one.passage.paragraph_id in solving]
+        return replace(read, context=context, prepared=whole(solved) if solved else None)
 
     async def _with_selection(self, read: Consultation, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the hits with the selected paragraph first; only that one in scope "selection"."""
+        """Return the hits with the selected paragraph first."""
         selection = read.request.selection
         if selection is None:
             return hits
         named = await self.places.chunks_of(selection.paragraph_id, read.scope.books)
-        front = selected_paragraph(selection, named, hits)
-        return front if read.request.scope is Scope.SELECTION else [*front, *hits]
+        return [*selected_paragraph(selection, named, hits), *hits]

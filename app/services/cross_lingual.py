@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.domain.retrieval.query import Vector
-from app.services.ports import Embedder, embed_documents
+from app.services.ports import Embedder
+from app.services.similarity import embed_documents
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.book_id import BookId
 from app.domain.evaluation.answer_metrics import judge_answer
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.measurement import Measure, Measured
+from app.domain.evaluation.measurement import Measured
 from app.domain.evaluation.retrieval_metrics import (
     NDCG_DEPTH,
     STANDARD_DEPTH,
@@ -30,13 +30,14 @@ class EvaluationRequest:
     """Ask this book; None asks each question of its own book, or of all."""
     k: int = 0
     """Chunks to retrieve; 0: the standard number."""
-    of: Measure = Measure.RETRIEVAL
+    helpful: bool = False
+    """Measure answers instead of searches."""
     calibrate: bool = False
     """Also score the answerability of each question, by a second search."""
 
     @property
     def chunks(self) -> int:
-        return self.k or (STANDARD_DEPTH if self.of is Measure.RETRIEVAL else ANSWER_CHUNKS)
+        return self.k or (ANSWER_CHUNKS if self.helpful else STANDARD_DEPTH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,10 @@ class Evaluate:
 
     async def _measured(self, question: Question, request: EvaluationRequest) -> Measured:
         asked = replace(ask_request(question, request.book), k=request.chunks)
-        helpful = request.of is Measure.HELPFUL
-        read = await self.answering.consult.read(asked) if helpful or request.calibrate else None
+        scored = request.helpful or request.calibrate
+        read = await self.answering.consult.read(asked) if scored else None
         started = self.clock()
-        if helpful and read:
+        if read and request.helpful:
             answer = await self.answering.answer(asked)
             elapsed = self.clock() - started
             found = judge_answer(question, answer, read.found.hits)

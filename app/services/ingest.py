@@ -69,7 +69,6 @@ class IngestBook:
     ledgers: LedgerStore
     terms_of: TermsOf
     index: BookStore
-    count_tokens: Callable[[str], int]
     store_pages: Callable[[Book, Path], None]
     """Stores the pages of a book, given with its folder, if it has no site of its own."""
     embed_in_context: EmbedInContext | None = None
@@ -136,7 +135,7 @@ class IngestBook:
             before = await self._paragraphs(book.id) if comparable else {}
             unchanged = same and not faults
             missing = [] if unchanged else await self._missing(chunks)
-            counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
+            counts = await asyncio.to_thread(token_counts, missing, chunks)
             changes = Changes() if same else compare(before, chunks)
             report = planned_report(request, book, chunks, changes, counts, embedder.tariff)
             report = replace(

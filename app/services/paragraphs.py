@@ -74,9 +74,9 @@ class CiteParagraph:
         # After a rollback the index has paragraphs that the ledger already calls gone.
         passage = await self._passage(book, entry.paragraph_id)
         if passage or entry.live:
-            url = passage.url if passage else entry.paragraph.url
+            url = passage.url if passage else entry.url
             return CitationTarget(book, entry.paragraph_id, url, passage)
-        url = nearest.paragraph.url if nearest else ""
+        url = nearest.url if nearest else ""
         return CitationTarget(book, entry.paragraph_id, url, gone=True)
 
     async def _passage(self, book: BookId, paragraph_id: str) -> Passage | None:

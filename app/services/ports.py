@@ -49,11 +49,6 @@ class Embedder(Protocol):
         ...
 
 
-async def embed_documents(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
-    """Return one vector for each text, in order."""
-    return [vector async for batch in embedder.embed_batches(texts) for vector in batch]
-
-
 class EmbeddingCache(Protocol):
     """Vectors by (model, dimension, exact text); they survive crashes and new generations.
 

@@ -35,9 +35,8 @@ class Retries:
 
     attempts: int
     first_backoff: float
-    longest_backoff: float
-    longest_retry_after: float
-    """If Retry-After is longer, the error is raised at once."""
+    longest: float
+    """The longest back-off. If Retry-After is longer, the error is raised at once."""
     after_timeout: bool
     """Whether to retry a call that timed out."""
 
@@ -49,16 +48,16 @@ class Retries:
         """
         timed_out = isinstance(error.__cause__, TimeoutError)
         least = error.retry_after or 0.0
-        gives_up = attempt == self.attempts or least > self.longest_retry_after
+        gives_up = attempt == self.attempts or least > self.longest
         if gives_up or (timed_out and not self.after_timeout):
             return None
-        most = min(self.longest_backoff, self.first_backoff * 2 ** (attempt - 1))
+        most = min(self.longest, self.first_backoff * 2 ** (attempt - 1))
         return least + random.uniform(0.0, most)  # noqa: S311 - jitter is no secret
 
 
-INGEST = Retries(10, 1.0, longest_backoff=60.0, longest_retry_after=300.0, after_timeout=True)
+INGEST = Retries(9, 1.0, longest=300.0, after_timeout=True)
 """For ingests: no reader waits, and a failed batch ends the run. Two minutes on average."""
-READER = Retries(2, 0.2, longest_backoff=1.0, longest_retry_after=1.0, after_timeout=False)
+READER = Retries(2, 0.2, longest=1.0, after_timeout=False)
 """For calls with a waiting reader; if they fail, an answer is still possible without them."""
 
 

@@ -34,14 +34,6 @@ class Failure:
     reason: str
     """The message without the provider's text, which may quote the input."""
 
-    @classmethod
-    def of(cls, step: str, error: Exception) -> Failure:
-        if isinstance(error, ProviderError):
-            return cls(step, error.code, error.status, error.reason)
-        if isinstance(error, RagError):
-            return cls(step, error.code, None, str(error))
-        return cls(step, RagError.code, None, type(error).__name__)
-
 
 @dataclass(slots=True)
 class Recording:
@@ -62,11 +54,6 @@ class Recording:
     in_stage: bool = False
 
     @property
-    def stages(self) -> dict[str, float]:
-        """Milliseconds by stage; their sum is at most `ms`."""
-        return {name: round(seconds * 1e3, 2) for name, seconds in self.seconds.items()}
-
-    @property
     def ms(self) -> float:
         """Milliseconds since the request began."""
         return round((perf_counter() - self.began) * 1e3, 2)
@@ -79,7 +66,8 @@ class Recording:
     def fields(self) -> dict[str, object]:
         """The measurements so far, for the log."""
         causes = [asdict(one) for one in dict.fromkeys(self.failures) if one.step != REQUEST]
-        fields: dict[str, object] = {"ms": self.ms, "stages": self.stages}
+        stages = {name: round(seconds * 1e3, 2) for name, seconds in self.seconds.items()}
+        fields: dict[str, object] = {"ms": self.ms, "stages": stages}
         if self.first_text_ms is not None:
             fields["first_text_ms"] = self.first_text_ms
         if causes:
@@ -89,7 +77,12 @@ class Recording:
         return fields
 
     def failed(self, step: str, error: Exception) -> Failure:
-        failure = Failure.of(step, error)
+        """Record the error of a step."""
+        failure = Failure(step, RagError.code, None, type(error).__name__)
+        if isinstance(error, ProviderError):
+            failure = Failure(step, error.code, error.status, error.reason)
+        elif isinstance(error, RagError):
+            failure = Failure(step, error.code, None, str(error))
         self.failures.append(failure)
         return failure
 

@@ -72,8 +72,7 @@ class ShowFigures:
         if read.exercise or not asks_for_figure(read.request.question):
             return None
         pages = [(hit.chunk.book, hit.chunk.file) for hit in read.found.hits[:_SEARCHED_HITS]]
-        features = read.analysis.features
-        return asked_figure(read.request.question, features, await self._figures(pages, read))
+        return asked_figure(read.request.question, read.analysis, await self._figures(pages, read))
 
     async def _figures(
         self, pages: Sequence[tuple[BookId, str]], read: Consultation

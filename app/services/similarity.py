@@ -9,7 +9,7 @@ ICLR 2018).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from math import hypot
 from operator import mul
@@ -18,7 +18,7 @@ from cachetools import LRUCache
 
 from app.domain.languages import known_language, without_words
 from app.domain.retrieval.query import Vector
-from app.services.ports import Embedder, embed_documents
+from app.services.ports import Embedder
 
 MODEL_LANGUAGE = "en"
 """The language that the model was trained on, as an ISO 639-1 code."""
@@ -40,9 +40,8 @@ _CACHED_TEXTS = 16_000
 class SimilarityEncoder:
     """Encodes questions and texts as vectors whose inner product is their similarity, -1 to 1."""
 
-    embedder: Callable[[], Awaitable[Embedder]]
-    """Loads the local model at the first question. It is used even if another model searches, since
-    cosines of two models are not comparable."""
+    embedder: Embedder
+    """The local model, even if another one searches: cosines of two models are not comparable."""
     inner_products: Callable[[Vector, Sequence[Vector]], list[float]]
     """Returns the inner products of the first vector with each of the others."""
     _known: LRUCache[tuple[str, str], Vector] = field(
@@ -53,8 +52,8 @@ class SimilarityEncoder:
     """Language -> unit vector of the common direction of its texts."""
 
     async def question(self, text: str, language: str) -> Vector:
-        embedder, common = await self.embedder(), _common(language)
-        vector = await embedder.embed_query(without_words(text, common) if common else text)
+        common = _common(language)
+        vector = await self.embedder.embed_query(without_words(text, common) if common else text)
         if common:
             vector = _without(await self._direction(language), vector)
         if language in (MODEL_LANGUAGE, *BY_CHARACTERS):
@@ -82,18 +81,24 @@ class SimilarityEncoder:
         return dict(zip(texts, self.inner_products(asked, vectors), strict=True))
 
     async def _embed(self, texts: Sequence[str], language: str) -> list[Vector]:
-        embedder, common = await self.embedder(), _common(language)
+        common = _common(language)
         if not common:
-            return await embed_documents(embedder, texts)
+            return await embed_documents(self.embedder, texts)
         bare = [without_words(text, common) for text in texts]
+        vectors = await embed_documents(self.embedder, bare)
         direction = await self._direction(language)
-        return [_without(direction, one) for one in await embed_documents(embedder, bare)]
+        return [_without(direction, vector) for vector in vectors]
 
     async def _direction(self, language: str) -> Vector:
         if language not in self._shared:
             said = " ".join(sorted(_common(language)))
-            self._shared[language] = await (await self.embedder()).embed_query(said)
+            self._shared[language] = await self.embedder.embed_query(said)
         return self._shared[language]
+
+
+async def embed_documents(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
+    """Return one vector for each text, in order."""
+    return [vector async for batch in embedder.embed_batches(texts) for vector in batch]
 
 
 def _common(language: str) -> Collection[str]:

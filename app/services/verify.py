@@ -21,28 +21,27 @@ class Verified:
     faults: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyBooks:
-    """The use case. It reads all stored data and writes nothing: the faults say what to do."""
+async def verify(
+    index: BookStore,
+    ledgers: LedgerStore,
+    shared: Mapping[str, Callable[[], Awaitable[list[str]]]],
+    books: Sequence[BookId] = (),
+) -> AsyncIterator[Verified]:
+    """Read all that is stored of these books, or of all, and the shared stores. BookNotFound.
 
-    index: BookStore
-    ledgers: LedgerStore
-    shared: Mapping[str, Callable[[], Awaitable[list[str]]]]
-    """For each store that all books share, by name, what returns its faults."""
-
-    async def run(self, books: Sequence[BookId] = ()) -> AsyncIterator[Verified]:
-        """Check these books, or all, and the shared stores. BookNotFound."""
-        known = {*await self.index.books(), *await self.index.damaged()}
-        require_indexed(books, known)
-        for book in books or sorted(known):
-            try:
-                yield Verified(book, "index", await self.index.faults(book))
-                if before := await self.index.faults(book, previous=True):
-                    yield Verified(book, "generation before", before)
-            except BookNotFound:
-                if books:
-                    raise
-                continue  # removed since it was listed
-            yield Verified(book, "ledger", await self.ledgers.faults(book))
-        for name, faults in self.shared.items():
-            yield Verified("", name, await faults())
+    `shared` has for each store that all books share, by name, what returns its faults.
+    """
+    known = {*await index.books(), *await index.damaged()}
+    require_indexed(books, known)
+    for book in books or sorted(known):
+        try:
+            yield Verified(book, "index", await index.faults(book))
+            if before := await index.faults(book, previous=True):
+                yield Verified(book, "generation before", before)
+        except BookNotFound:
+            if books:
+                raise
+            continue  # removed since it was listed
+        yield Verified(book, "ledger", await ledgers.faults(book))
+    for name, faults in shared.items():
+        yield Verified("", name, await faults())

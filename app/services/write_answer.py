@@ -34,7 +34,6 @@ from app.domain.answering.notices import (
     refusal_text,
 )
 from app.domain.answering.relevance import Relevance, candidates
-from app.domain.answering.request import AskRequest, Scope
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import CitationList, Verifier, by_paragraph
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
@@ -83,16 +82,16 @@ class WriteAnswer:
         if read.prepared or not read.context:
             return read.prepared or ExtractiveAnswer("", ())
         analysis, context = read.analysis, read.context
-        language = analysis.features.language
+        language = analysis.language
         languages = analysis.asked_in, language
         scorer = next((one for one in self.scorers if one.reads(*languages)), None)
         translated = scorer is not None and analysis.asked_in != language
-        paragraphs = candidates(analysis.features, context, self.split_sentences)
+        paragraphs = candidates(analysis, context, self.split_sentences)
         compared = [one.compared(unit) for one in paragraphs for unit in one.units]
         cosines = await self.similarity.similarities(analysis.vector, compared, language)
         scores = await _scored(read, scorer) if scorer else {}
-        relevance = Relevance(analysis.features, cosines, scores, translated)
-        return extract(relevance.scored(paragraphs), _selected(read.request))
+        relevance = Relevance(analysis, cosines, scores, translated)
+        return extract(relevance.scored(paragraphs), _selected(read))
 
     async def _generated(
         self, model: Generator, read: Consultation
@@ -157,12 +156,6 @@ def _may_be_generated(read: Consultation) -> bool:
     return bool(read.context) and not (read.verbatim or solves)
 
 
-def _selected(request: AskRequest) -> str:
-    """Return the text that the reader has selected, unless it alone is asked about."""
-    known = request.selection if request.scope is not Scope.SELECTION else None
-    return known.text if known else ""
-
-
 def _generation(read: Consultation) -> GenerationRequest:
     question, selection = read.request.question, read.request.selection
     asked = selection.question_text(question) if selection else question
@@ -182,13 +175,18 @@ async def _scored(read: Consultation, scorer: ParagraphScorer) -> dict[int, floa
     return {at: score for at, score in zip(order, scores, strict=True) if score is not None}
 
 
-def _verifier(read: Consultation, split_sentences: SplitSentences) -> Verifier:
-    analysis, language = read.analysis, read.analysis.features.language
+def _selected(read: Consultation) -> str:
+    """Return the text that the reader has selected."""
     selection = read.request.selection
-    selected = words(selection.text) if selection else ()
+    return selection.text if selection else ""
+
+
+def _verifier(read: Consultation, split_sentences: SplitSentences) -> Verifier:
+    analysis, language = read.analysis, read.analysis.language
+    selected = words(_selected(read))
     return Verifier(
         by_paragraph(read.context),
-        analysis.features.terms,
+        analysis.terms,
         split_sentences,
         analysis.words.union(selected),
         language,
@@ -276,7 +274,7 @@ def _notice(read: Consultation) -> str:
         return in_language(HINT, analysis.asked_in) + "\n\n"
     if read.confidence is not Confidence.UNCERTAIN:
         return ""
-    hint = other_language(analysis.asked_in, analysis.features.language)
+    hint = other_language(analysis.asked_in, analysis.language)
     notice = in_language(UNCERTAIN, analysis.asked_in)
     return " ".join(filter(None, (notice, do_not_mention(read.unmentioned), hint))) + "\n\n"
 
@@ -285,7 +283,7 @@ def _refusal(read: Consultation, *, model: bool = False) -> Answer:
     """Return a refusal; `model` if one replied that the book does not answer."""
     sections = _nearest_sections(read.found.hits)
     asked_in = read.analysis.asked_in
-    hint = "" if model else other_language(asked_in, read.analysis.features.language)
+    hint = "" if model else other_language(asked_in, read.analysis.language)
     text = f"{refusal_text(asked_in, len(sections))} {hint}".rstrip()
     refused = replace(read, confidence=Confidence.NOT_IN_BOOK)
     return replace(_answer(refused, AnswerMode.REFUSED, text), sources=sections)

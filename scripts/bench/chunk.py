@@ -22,9 +22,8 @@ from markdown_it import MarkdownIt
 from app.adapters.reading.book import read_book
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
-from app.domain.chunking.config import ChunkingConfig
+from app.domain.chunking.config import ChunkingConfig, ChunkingTools
 from app.domain.chunking.strategies import stream_chunks
-from app.domain.chunking.tools import ChunkingTools
 
 
 def read_and_chunk(folder: Path) -> None:

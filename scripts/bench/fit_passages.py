@@ -148,12 +148,12 @@ async def _cases(
         if read is None:
             continue
         analysis = read.analysis
-        paragraphs = candidates(analysis.features, read.context, split_sentences)
+        paragraphs = candidates(analysis, read.context, split_sentences)
         compared = [one.compared(unit) for one in paragraphs for unit in one.units]
         cosines = await consult.scorer.similarity.similarities(
-            analysis.vector, compared, analysis.features.language
+            analysis.vector, compared, analysis.language
         )
-        relevance = Relevance(analysis.features, cosines)
+        relevance = Relevance(analysis, cosines)
         found.append(Case(name, str(book or question.book), question, relevance, paragraphs))
     print(f"{name}: {len(found)} questions", flush=True)
     return found

@@ -33,10 +33,11 @@ from app.bootstrap.application import Application
 from app.cli.question_file import read_questions
 from app.domain.evaluation.answer_metrics import finds_all_gold, has_facts
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.measurement import Measure, Measured, summary
+from app.domain.evaluation.measurement import Measured, summary
 from app.domain.evaluation.retrieval_metrics import STANDARD_DEPTH, Retrieved
 from app.services.evaluate import EvaluationRequest
-from app.services.ports import Embedder, embed_documents
+from app.services.ports import Embedder
+from app.services.similarity import embed_documents
 
 Floats: TypeAlias = NDArray[np.float64]
 Measures: TypeAlias = Mapping[str, float]
@@ -169,7 +170,7 @@ async def measured(
             for shown, count in SHOWN.items():
                 rows = theirs.setdefault(f"{by}, {shown}", {})
                 rows[question.id] = measures(question, ranking, count)
-    found = await app.evaluate.run(questions, EvaluationRequest(of=Measure.HELPFUL))
+    found = await app.evaluate.run(questions, EvaluationRequest(helpful=True))
     return found.results, theirs
 
 

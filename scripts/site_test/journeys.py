@@ -1,18 +1,15 @@
 """Use the widget like readers do.
 
-    python scripts/site_test/journeys.py SITE SERVER PICTURES [--generator NAME] [--only NAME ...]
+    python scripts/site_test/journeys.py SITE PICTURES [--generator NAME]
 
-SITE is the sample book's site, built by this generator with the widget of SERVER, whose data folder
-is `RAG_HOME`. Each journey checks the results that the reader must see, and saves pictures in the
-folder PICTURES for visual inspection.
+SITE is the sample book's site, built by this generator with the widget. Each journey checks what
+depends on the site and saves pictures in the folder PICTURES for visual inspection.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,9 +17,8 @@ from typing import Any
 
 from playwright.sync_api import expect, sync_playwright
 
-from scripts.site_test.reader import SITES, Reader, Server, Slowly, reading, site_for
+from scripts.site_test.reader import SITES, Reader
 from tests.browsing import ARGUMENTS, CHROMIUM, CITED
-from tests.openai_double import OpenAIDouble, quote_sources
 from tests.static_site import static_site
 
 _DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
@@ -109,30 +105,6 @@ def glossary(reader: Reader) -> None:
     reader.shot("card")
 
 
-def by_keyboard_alone(reader: Reader) -> None:
-    page = reader.page
-    reader.open(reader.site.why)
-    page.keyboard.press("Control+i")
-    page.keyboard.type("How is BM25 computed?")
-    page.keyboard.press("Enter")
-    reader.finished()
-    focused = "() => document.querySelector('textbook-rag').shadowRoot.activeElement?.className"
-    for _ in range(40):
-        page.keyboard.press("Shift+Tab")
-        if page.evaluate(focused) == "tbr-section":
-            break
-    reader.shot("focus")
-    page.keyboard.press("Enter")
-    reader.landed()
-    page.keyboard.press("Control+i")
-    expect(page.locator(".tbr-launch")).to_be_visible()
-    page.keyboard.press("Control+i")
-    expect(page.locator("textbook-rag textarea")).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(page.locator(".tbr-launch")).to_be_focused()
-    reader.shot("closed")
-
-
 def dark_by_the_sites_switch(reader: Reader) -> None:
     page = reader.page
     reader.open(reader.site.ranking)
@@ -143,20 +115,6 @@ def dark_by_the_sites_switch(reader: Reader) -> None:
     page.locator(".tbr-passage .tbr-section").first.click()
     reader.landed()
     reader.shot("landed")
-
-
-def right_to_left(reader: Reader) -> None:
-    page = reader.page
-    page.add_init_script(
-        "new MutationObserver(() => { const html = document.documentElement;"
-        " if (html && html.lang !== 'ar') { html.lang = 'ar'; html.dir = 'rtl'; } })"
-        ".observe(document, {childList: true, attributes: true, subtree: true})"
-    )
-    reader.open(reader.site.why)
-    expect(page.locator(".tbr-launch")).to_contain_text("اسأل")
-    reader.shot("closed")
-    reader.ask("How is BM25 computed?")
-    reader.shot("answer")
 
 
 # --- on a phone ---------------------------------------------------------------------------------
@@ -186,61 +144,22 @@ def on_a_phone(reader: Reader) -> None:
     reader.shot("quiz")
 
 
-# --- with a model that writes slowly, on a server that dies -------------------------------------
-
-
-def click_in_mid_stream(reader: Reader, _: Server) -> None:
-    page = reader.page
-    reader.open(reader.site.why)
-    page.keyboard.press("Control+i")
-    page.locator("textbook-rag textarea").fill("How is BM25 computed?")
-    page.keyboard.press("Enter")
-    page.locator(".tbr-ref").first.click(timeout=60_000)
-    reader.landed()
-    reader.shot("landed under way")
-    expect(page.locator(".tbr-question")).to_have_text("How is BM25 computed?")
-    reader.finished()
-    expect(page.locator(".tbr-error")).to_have_count(0)
-    expect(page.locator(".tbr-citations li").first).to_be_visible()
-    reader.shot("finished there")
-    page.go_back()
-    expect(page.locator(".tbr-ref").first).to_be_visible()
-
-
-def the_server_dies_and_comes_back(reader: Reader, server: Server) -> None:
-    page = reader.page
-    reader.open(reader.site.why)
-    page.keyboard.press("Control+i")
-    page.locator("textbook-rag textarea").fill("What is an inverted index?")
-    page.keyboard.press("Enter")
-    page.locator(".tbr-pending .tbr-answer").wait_for(timeout=60_000)
-    server.kill()
-    page.get_by_text("Reconnecting").wait_for(timeout=20_000)
-    reader.shot("away")
-    server.start()
-    reader.finished()
-    expect(page.locator(".tbr-error")).to_have_count(0)
-    expect(page.locator(".tbr-ref").first).to_be_visible()
-    reader.shot("back")
-
-
-_ALONE: Sequence[tuple[Callable[[Reader], None], dict[str, Any]]] = (
+_JOURNEYS: Sequence[tuple[Callable[[Reader], None], dict[str, Any]]] = (
     (ask_click_back_follow_up, _DESKTOP),
     (ask_about_a_selection, _DESKTOP),
     (ask_about_what_is_pointed_at, _DESKTOP),
     (glossary, _DESKTOP),
-    (by_keyboard_alone, _DESKTOP),
     (dark_by_the_sites_switch, _DESKTOP),
-    (right_to_left, _DESKTOP),
     (on_a_phone, _PHONE),
 )
-_WITH_SERVER = (click_in_mid_stream, the_server_dies_and_comes_back)
 
 
-def tried(journey: Callable[[], None], name: str) -> int:
+def tried(reader: Reader, journey: Callable[[Reader], None], name: str) -> int:
     try:
-        journey()
+        journey(reader)
+        assert not reader.errors, reader.errors
     except Exception as error:  # noqa: BLE001 - the others are tried, too
+        reader.shot("FAILED")
         print(f"FAILED {name}: {str(error)[:600]}", flush=True)
         return 1
     print(name, flush=True)
@@ -250,44 +169,19 @@ def tried(journey: Callable[[], None], name: str) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("server")
     parser.add_argument("pictures", type=Path)
     parser.add_argument("--generator", choices=SITES, default="docusaurus")
-    parser.add_argument("--only", nargs="+", default=[])
     options = parser.parse_args()
-    pictures: Path = options.pictures
-    pictures.mkdir(parents=True, exist_ok=True)
-    site = SITES[options.generator]
+    options.pictures.mkdir(parents=True, exist_ok=True)
     failed = 0
-    with sync_playwright() as playwright:
+    with sync_playwright() as playwright, static_site(options.folder) as address:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-
-        def go(
-            address: str, journey: Callable[..., None], size: dict[str, Any], *more: Server
-        ) -> int:
+        for journey, size in _JOURNEYS:
             name = journey.__name__.replace("_", " ")
-            if options.only and journey.__name__ not in options.only:
-                return 0
-
-            def run() -> None:
-                with reading(browser, address, site, pictures, name, size) as reader:
-                    journey(reader, *more)
-
-            return tried(run, f"{options.generator}: {name}")
-
-        with static_site(options.folder) as address:
-            failed += sum(go(address, journey, size) for journey, size in _ALONE)
-        with OpenAIDouble(answering=lambda request: Slowly(quote_sources(request))) as double:
-            home = pictures / "home"
-            shutil.copytree(os.environ["RAG_HOME"], home, dirs_exist_ok=True)
-            own = Server(home, double.url)
-            copy = site_for(options.folder, options.server, own.address, pictures / "site")
-            own.start()
-            try:
-                with static_site(copy) as address:
-                    failed += sum(go(address, journey, _DESKTOP, own) for journey in _WITH_SERVER)
-            finally:
-                own.kill()
+            context = browser.new_context(**size)
+            reader = Reader(context, address, SITES[options.generator], options.pictures, name)
+            failed += tried(reader, journey, f"{options.generator}: {name}")
+            context.close()
         browser.close()
     return 1 if failed else 0
 

@@ -1,26 +1,15 @@
-"""A reader of the book's site in a browser, on each of the sites, and a server of their own."""
+"""A reader of the book's site in a browser, on each of the sites."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browsing import CITED
-
-_PORT = int(os.environ.get("SITE_TEST_JOURNEYS_PORT", "8794"))
-_PIECE_SECONDS = 0.3
 
 
 def _docusaurus_dark(page: Page) -> None:
@@ -78,20 +67,22 @@ SITES: Mapping[str, BookSite] = {
 }
 
 
-@dataclass
 class Reader:
     """A reader with a browser of their own on the book's site."""
 
-    context: BrowserContext
-    page: Page
-    address: str
-    site: BookSite
-    pictures: Path
-    name: str
-    shots: int = 0
+    def __init__(
+        self, context: BrowserContext, address: str, site: BookSite, pictures: Path, name: str
+    ) -> None:
+        self.page, self.site, self.errors = context.new_page(), site, list[str]()
+        self._address, self._pictures, self._name, self._shots = address, pictures, name, 0
+        self.page.on("pageerror", self._keep)
+
+    def _keep(self, error: object) -> None:
+        if not self.site.own_error or self.site.own_error not in str(error):
+            self.errors.append(str(error))
 
     def open(self, path: str) -> None:
-        self.page.goto(self.address + path)
+        self.page.goto(self._address + path)
         self.page.locator("textbook-rag .tbr-launch").wait_for()
         self.page.wait_for_load_state("networkidle")
 
@@ -113,94 +104,6 @@ class Reader:
 
     def shot(self, what: str) -> None:
         self.page.wait_for_timeout(500)  # the picture shows the end of every animation
-        self.shots += 1
-        name = f"{self.name}-{self.shots}-{what}.png".replace(" ", "-")
-        self.page.screenshot(path=self.pictures / name)
-
-
-class Slowly(list[str]):
-    """Pieces of a model's answer, each after a delay."""
-
-    def __iter__(self) -> Iterator[str]:
-        for piece in super().__iter__():
-            time.sleep(_PIECE_SECONDS)
-            yield piece
-
-
-@dataclass
-class Server:
-    home: Path
-    model: str
-    process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{_PORT}"
-
-    def start(self) -> None:
-        settings = {
-            "RAG_HOME": str(self.home),
-            "RAG_PORT": str(_PORT),
-            "RAG_ALLOWED_ORIGINS": "*",
-            "RAG_GENERATOR": "openai",
-            "RAG_OPENAI_BASE_URL": self.model,
-        }
-        command = [sys.executable, "-m", "app.cli", "serve"]
-        with (self.home.parent / "journeys.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                command, env=os.environ | settings, stdout=log, stderr=log
-            )
-        for _ in range(120):
-            try:
-                with urllib.request.urlopen(f"{self.address}/readyz"):
-                    return
-            except OSError:
-                time.sleep(0.5)
-        message = "the server did not start"
-        raise AssertionError(message)
-
-    def kill(self) -> None:
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-
-
-@contextmanager
-def reading(
-    browser: Browser,
-    address: str,
-    site: BookSite,
-    pictures: Path,
-    name: str,
-    size: dict[str, Any],
-) -> Iterator[Reader]:
-    context = browser.new_context(**size)
-    page = context.new_page()
-    errors: list[str] = []
-
-    def keep(error: object) -> None:
-        if not site.own_error or site.own_error not in str(error):
-            errors.append(str(error))
-
-    page.on("pageerror", keep)
-    reader = Reader(context, page, address, site, pictures, name)
-    try:
-        yield reader
-        assert not errors, errors
-    except Exception:
-        reader.shot("FAILED")
-        raise
-    finally:
-        context.close()
-
-
-def site_for(folder: Path, server: str, own: str, copy: Path) -> Path:
-    """Return a copy of the site that has the widget of another server, for the same book."""
-    shutil.copytree(folder, copy, dirs_exist_ok=True)
-    server, own = f"{server}/widget.js", f"{own}/widget.js"
-    pages = [page for page in copy.rglob("*") if page.suffix in {".html", ".js"}]
-    for page in pages:
-        text = page.read_text(encoding="utf-8")
-        if server in text:
-            page.write_text(text.replace(server, own), encoding="utf-8")
-    return copy
+        self._shots += 1
+        name = f"{self._name}-{self._shots}-{what}.png".replace(" ", "-")
+        self.page.screenshot(path=self._pictures / name)

@@ -1,11 +1,9 @@
-"""Write a book's source tree for another site generator.
+"""Write the sample book's source tree for another site generator.
 
     python scripts/site_test/sources.py GENERATOR BOOK_FOLDER OUT --server URL --book ID --site URL
 
-GENERATOR is `docusaurus`, `jupyter-book`, `mdbook` or `mkdocs`. BOOK_FOLDER is the sample book,
-whose containers and tabs are rewritten, or, for `mdbook` and `mkdocs`, a book with a `SUMMARY.md`,
-which is copied. OUT gets the sources with the generator's configuration and the widget, of
-`docusaurus` the docs alone.
+GENERATOR is `docusaurus`, `jupyter-book`, `mdbook` or `mkdocs`. OUT gets the pages, with containers
+and tabs in its syntax, its configuration and the widget; of `docusaurus` the docs alone.
 """
 
 from __future__ import annotations
@@ -144,14 +142,11 @@ def docusaurus(options: argparse.Namespace) -> None:
 
 
 def mdbook(options: argparse.Namespace) -> None:
-    """An mdBook book, without the preprocessors of a book that has its own."""
+    """An mdBook book."""
     out: Path = options.out
-    if (options.folder / "src").is_dir():
-        shutil.copytree(options.folder / "src", out / "src")
-    else:
-        pages = {name: for_mdbook(text) for name, text in sample_pages(options.folder).items()}
-        write_pages(pages, out / "src")
-        write_summary(pages, out / "src/SUMMARY.md")
+    pages = {name: for_mdbook(text) for name, text in sample_pages(options.folder).items()}
+    write_pages(pages, out / "src")
+    write_summary(pages, out / "src/SUMMARY.md")
     (out / "book.toml").write_text(
         f'[book]\ntitle = "{options.book}"\n\n[output.html]\nadditional-js = ["textbook-rag.js"]\n'
         "smart-punctuation = true\n",
@@ -186,11 +181,8 @@ def jupyter_book(options: argparse.Namespace) -> None:
 def mkdocs(options: argparse.Namespace) -> None:
     """A MkDocs Material site with instant navigation."""
     out: Path = options.out
-    if (options.folder / "contents").is_dir():
-        shutil.copytree(options.folder / "contents", out / "docs")
-    else:
-        pages = sample_pages(options.folder)
-        write_pages({name: for_python_markdown(text) for name, text in pages.items()}, out / "docs")
+    pages = sample_pages(options.folder)
+    write_pages({name: for_python_markdown(text) for name, text in pages.items()}, out / "docs")
     shutil.copy(_HOOK, out)
     config = {
         "site_name": options.book,

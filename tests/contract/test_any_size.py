@@ -17,66 +17,50 @@ from tests.ingesting import make_book
 
 HUGE, DEEP = 5_000 * "9", 100_000 * "["
 TERABYTES = 5 * 2**40
-
-
-def sparse(path: Path, size: int = TERABYTES) -> None:
-    path.touch()
-    os.truncate(path, size)
-
-
-LEDGER = ["ingest", "lamps", "--book", "lamps"]
-IDS = "lamps/textbook-rag-ledger.jsonl"
-SIZE = {
-    "a rag.toml": ("lamps/rag.toml", ["ingest", "lamps"]),
-    "a page": ("lamps/page0.md", ["ingest", "lamps"]),
-    "questions": ("q.jsonl", ["eval", "q.jsonl"]),
-    "a ledger": (IDS, LEDGER),
-    "settings": (".env", ["books"]),
+RAG_TOML, IDS, QUESTIONS = "lamps/rag.toml", "lamps/textbook-rag-ledger.jsonl", "q.jsonl"
+READ_BY = {
+    RAG_TOML: "ingest lamps",
+    "lamps/page0.md": "ingest lamps",
+    IDS: "ingest lamps --book lamps",
+    QUESTIONS: "eval q.jsonl",
+    ".env": "books",
 }
-"""Files of terabytes."""
-TEXTS: dict[str, tuple[str, str | bytes, list[str]]] = {
-    "toml": ("lamps/rag.toml", f"structure.high = {HUGE}\n", ["ingest", "lamps"]),
-    "toml, 400 digits": (
-        "lamps/rag.toml",
-        f"structure.high = {HUGE[:400]}\n",
-        ["ingest", "lamps"],
-    ),
-    "toml, infinite": ("lamps/rag.toml", "structure.high = inf\n", ["ingest", "lamps"]),
-    "questions": ("q.jsonl", f'{{"id": {HUGE}}}\n', ["eval", "q.jsonl"]),
-    "a ledger": (IDS, f'{{"alias": {HUGE}}}', LEDGER),
-    "a score": (
-        IDS,
-        json.dumps({"alias": "a", "paragraph_id": "p-1", "score": 10**400}),
-        LEDGER,
-    ),
-    "settings not UTF-8": (".env", b"RAG_PORT=1\n# caf\xe9\n", ["books"]),
-    "settings nested": (".env", f"RAG_PRICES={DEEP}\n", ["books"]),
-    "settings with a number": (".env", f'RAG_PRICES={{"m": {HUGE}}}\n', ["books"]),
-}
+"""Files that people write, and a command that reads each."""
+SCORE = json.dumps({"alias": "a", "paragraph_id": "p-1", "score": 10**400})
+CONTENTS: list[tuple[str, str | bytes | int]] = [
+    *((name, TERABYTES) for name in READ_BY),
+    (RAG_TOML, f"structure.high = {HUGE}\n"),
+    (RAG_TOML, f"structure.high = {HUGE[:400]}\n"),
+    (RAG_TOML, "structure.high = inf\n"),
+    (QUESTIONS, f'{{"id": {HUGE}}}\n'),
+    (IDS, f'{{"alias": {HUGE}}}'),
+    (IDS, SCORE),
+    (".env", b"RAG_PORT=1\n# caf\xe9\n"),
+    (".env", f"RAG_PRICES={DEEP}\n"),
+    (".env", f'RAG_PRICES={{"m": {HUGE}}}\n'),
+]
+"""A file with its content, or with its size without any."""
 
 
-def assert_one_line(run: Run, arguments: list[str], name: str) -> None:
-    done = run(*arguments)
+@pytest.mark.parametrize(("name", "content"), CONTENTS, ids=lambda value: str(value)[:40])
+def test_a_file_or_value_of_any_size_is_one_line(
+    run: Run, home: Path, name: str, content: str | bytes | int
+) -> None:
+    make_book(home / "lamps", 2)
+    if isinstance(content, int):
+        sparse(home / name, content)
+    else:
+        (home / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = run(*READ_BY[name].split())
     assert (done.code, done.out) == (2, "")
     last = done.err.splitlines()[-1]
     assert "Traceback" not in done.err
     assert Path(name).name in last or "RAG_PRICES" in last
 
 
-@pytest.mark.parametrize("case", SIZE)
-def test_a_file_of_terabytes_is_one_line(run: Run, home: Path, case: str) -> None:
-    name, arguments = SIZE[case]
-    make_book(home / "lamps", 2)
-    sparse(home / name)
-    assert_one_line(run, arguments, name)
-
-
-@pytest.mark.parametrize("case", TEXTS)
-def test_a_value_of_any_size_is_one_line(run: Run, home: Path, case: str) -> None:
-    name, text, arguments = TEXTS[case]
-    make_book(home / "lamps", 2)
-    (home / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    assert_one_line(run, arguments, name)
+def sparse(path: Path, size: int) -> None:
+    path.touch()
+    os.truncate(path, size)
 
 
 def test_numbers_of_any_size_in_front_matter_are_text(run: Run, home: Path) -> None:
@@ -93,7 +77,7 @@ def test_numbers_of_any_size_in_front_matter_are_text(run: Run, home: Path) -> N
 
 def test_a_data_file_beside_the_pages_is_not_read(run: Run, home: Path) -> None:
     book = make_book(home / "lamps", 2)
-    sparse(book / "data.csv")
+    sparse(book / "data.csv", TERABYTES)
     assert run("ingest", book).code == 0
     assert "unchanged" in run("ingest", book).out
     sparse(book / "data.csv", TERABYTES + 1)

@@ -183,7 +183,7 @@ _ERRORS = [
 @pytest.mark.parametrize("kind", _ERRORS)
 def test_only_an_error_of_the_caller_tells_its_message(kind: type[errors.RagError]) -> None:
     error = kind(_SECRET)
-    assert (error_event(error).message == str(error)) == (status_of(error).status < 500)
+    assert (error_event(error).message == str(error)) == (status_of(error) < 500)
 
 
 def test_a_failure_of_the_provider_is_a_problem_that_says_when_to_come_back(

@@ -160,13 +160,3 @@ async def test_a_request_waits_for_its_turn_no_longer_than_allowed_and_leaves_no
         assert [type(one) for one in failures] == [Overloaded, Overloaded]
     await asyncio.gather(*await waiting(queue, "ab", served))
     assert served == ["a", "b"]
-
-
-async def test_the_place_of_a_request_that_is_cancelled_goes_to_the_next() -> None:
-    queue, served = FairQueue(1), list[str]()
-    async with queue.place("a"):
-        gone, given, last = await waiting(queue, "bcd", served)
-        gone.cancel()
-    given.cancel()  # it has the place, but did not run since
-    await last
-    assert served == ["d"]

@@ -24,7 +24,7 @@ from app.bootstrap.backups import Stores
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, InputError
 from app.domain.indexed_book import BookManifest, IndexPoint, Snapshot
-from app.domain.ledger import Entry, Ledger, LedgerParagraph
+from app.domain.ledger import Entry, Ledger
 from app.domain.retrieval.query import SparseVector
 from app.services.phases import Phases
 from app.services.ports import BookStore
@@ -52,9 +52,7 @@ def ledger() -> Ledger:
     texts = {"p1": "one\u2028two\x85three", "p2": "\x0bfour"}
     return Ledger(
         {
-            pid: Entry(
-                pid, LedgerParagraph("c", text, "a.md", ("A", "B"), "u", ""), place, place == 0
-            )
+            pid: Entry(pid, "c", text, "a.md", ("A", "B"), "u", "", place, place == 0)
             for place, (pid, text) in enumerate(texts.items())
         },
         {},
@@ -205,7 +203,7 @@ def test_books_of_the_index_are_replaced_only_when_that_is_said(home: Path, run:
     run("ingest", book)
     refused = run("restore", file)
     assert (refused.code, refused.out) == (2, "")
-    assert "lamps; add --yes to replace them" in refused.err
+    assert "Replace lamps" in refused.err
     done = run("restore", file, "--yes")
     assert done.out == "lamps: 4 chunks, generation 3\n"
     assert "embeddings.sqlite: kept; to restore the backup's copy" in done.err

@@ -43,7 +43,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with sqlite3.connect(home / "ledger" / "lamps.sqlite") as ledger:
         prepared.executescript("\n".join(ledger.iterdump()))
     with prepared:
-        prepared.execute("update entry set live = 0, url = ?", (FOREIGN,))
+        changed = "json_set(entry, '$.live', json('false'), '$.url', ?)"
+        prepared.execute(f"update entry set entry = {changed}", (FOREIGN,))
     prepared.close()
     return home
 

@@ -35,18 +35,18 @@ def test_each_book_leads_to_its_site_if_it_has_one_and_the_box_asks_them_all(
     tmp_path: Path,
 ) -> None:
     html, page = page_of(tmp_path, {"owls": "Owls", "lost": "Bats & mice"})
-    links = {link.attributes["href"] for link in page.all("a")}
+    links = {link.attrib["href"] for link in page.all("a")}
     assert "https://owls.example" in links
     assert "" not in links
     assert "Bats &amp; mice" in html
     (box,) = page.all("script")
-    assert box.attributes["data-label"] == "Ask these books"
-    assert "data-book" not in box.attributes
+    assert box.attrib["data-label"] == "Ask these books"
+    assert "data-book" not in box.attrib
 
 
 def test_titles_are_text(tmp_path: Path) -> None:
     _, page = page_of(tmp_path, {"owls": "`<script>alert(1)</script><img src=x>`"})
-    assert [script.attributes.get("src") for script in page.all("script")] == ["/widget.js"]
+    assert [script.attrib.get("src") for script in page.all("script")] == ["/widget.js"]
     assert not page.all("img")
 
 

@@ -17,7 +17,7 @@ from app.bootstrap.books import SAMPLE_BOOK_ID, read_source, sample_request
 from app.domain.book_id import BookId
 from app.domain.document import Block, BlockKind, Book
 from app.services.ingest import IngestRequest
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 from tests.html_page import Page
 from tests.markdown_pages import identified
 from tests.serving import ingest, offline_settings, serving
@@ -26,17 +26,9 @@ SAMPLE = f"/pages/{SAMPLE_BOOK_ID}"
 PIXEL = b"\x89PNG\r\n\x1a\n"
 
 
-def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return folder
-
-
 def rendered(folder: Path, source: str) -> str:
     """Return the article of `a/page.md`, beside another page of the book."""
-    write(folder, {"a/page.md": source, "a/other.md": "# Other\n\n## Part\n\nText.\n"})
+    write_files(folder, {"a/page.md": source, "a/other.md": "# Other\n\n## Part\n\nText.\n"})
     book = read_source(IngestRequest(folder, book=BookId("owls")))
     return rendered_pages(book)[0]["a/page.md"]
 
@@ -104,26 +96,10 @@ def test_what_a_page_says_never_runs(source: str, tmp_path: Path) -> None:
     page = Page(rendered(tmp_path, source))
     for element in page.elements:
         assert element.tag not in ("script", "style", "iframe", "base", "form", "button", "svg")
-        assert not [one for one in element.attributes if one.startswith("on") or one == "style"]
+        assert not [one for one in element.attrib if one.startswith("on") or one == "style"]
         for name in ("href", "src"):
-            address = re.sub(r"\s", "", element.attributes.get(name, "")).lower()
+            address = re.sub(r"\s", "", element.attrib.get(name, "")).lower()
             assert not address.startswith("javascript:")
-
-
-def test_an_element_carries_the_id_of_its_block(tmp_path: Path) -> None:
-    source = "# Owls\n\nFirst.\n\n- a\n  - b\n\n- c\n\n:::tip[Inner]\n\nOne.\n\nTwo.\n\n:::\n"
-    write(tmp_path, {"page.md": source})
-    book = read_source(IngestRequest(tmp_path))
-    page = Page(rendered_pages(book)[0]["page.md"])
-    tagged = {
-        element.attributes["data-paragraph-id"]: (element.tag, element.attributes["id"])
-        for element in page.elements
-        if "data-paragraph-id" in element.attributes
-    }
-    heading, first, items, tip = (block.paragraph_id for block in book.blocks())
-    assert tagged[heading] == ("h1", "owls")
-    assert (tagged[first], tagged[items]) == (("p", first), ("ul", items))
-    assert tagged[tip][1] == tip
 
 
 # --- the sample book, as any plain folder -------------------------------------------------------
@@ -187,16 +163,16 @@ def test_every_link_and_image_of_the_site_leads_somewhere(sample: Sample) -> Non
     with httpx.Client(base_url=sample.address) as client:
         for path, page in sample.pages.items():
             for link in page.all("a"):
-                target = urlsplit(link.attributes["href"])
+                target = urlsplit(link.attrib["href"])
                 if target.netloc or target.path in ("/", "/v1/openapi.json"):
                     continue
                 goal = sample.pages.get(target.path or path)
                 if goal is None or (target.fragment and unquote(target.fragment) not in goal.ids):
-                    broken.append((path, link.attributes["href"]))
+                    broken.append((path, link.attrib["href"]))
             broken += [
-                (path, image.attributes["src"])
+                (path, image.attrib["src"])
                 for image in page.all("img")
-                if client.get(image.attributes["src"]).status_code != 200
+                if client.get(image.attrib["src"]).status_code != 200
             ]
     assert broken == []
 
@@ -210,24 +186,24 @@ def test_the_only_book_begins_at_the_root_and_its_contents_follow_the_reading_or
         for path in (SAMPLE, f"{SAMPLE}/"):
             assert client.get(path).headers["location"] == first.url
     page = sample.pages[first.url]
-    links = [link.attributes["href"] for link in page.all("a")]
+    links = [link.attrib["href"] for link in page.all("a")]
     positions = [links.index(document.url) for document in sample.book.documents]
     assert positions == sorted(positions)
-    current = [link for link in page.all("a") if "aria-current" in link.attributes]
-    assert [link.attributes["href"] for link in current] == [first.url]
-    after = next(link for link in page.all("a") if link.attributes.get("rel") == "next")
-    assert after.attributes["href"] == second.url
+    current = [link for link in page.all("a") if "aria-current" in link.attrib]
+    assert [link.attrib["href"] for link in current] == [first.url]
+    after = next(link for link in page.all("a") if link.attrib.get("rel") == "next")
+    assert after.attrib["href"] == second.url
 
 
 def test_pages_run_no_inline_script_and_load_nothing_from_elsewhere(sample: Sample) -> None:
     for page in sample.pages.values():
-        assert "/widget.js" in [one.attributes["src"] for one in page.all("script")]
+        assert "/widget.js" in [one.attrib["src"] for one in page.all("script")]
         for element in page.elements:
-            assert "style" not in element.attributes
-            assert not any(name.startswith("on") for name in element.attributes)
+            assert "style" not in element.attrib
+            assert not any(name.startswith("on") for name in element.attrib)
             assert element.tag != "style"
             if element.tag in {"script", "img", "link"}:
-                source = element.attributes.get("src") or element.attributes["href"]
+                source = element.attrib.get("src") or element.attrib["href"]
                 assert source.startswith(("/", "data:,"))
     headers = httpx.get(sample.address, follow_redirects=True).headers
     assert "script-src 'self';" in headers["content-security-policy"]
@@ -261,11 +237,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     shown = ("ok.png", "../secret.png", "../../../../etc/passwd", "link.png", "large.gif", "a.txt")
     page = "# Owls\n\nOwls hunt.\n\n" + "\n\n".join(f"![x]({name}) here" for name in shown)
     images = {"ok.png": PIXEL, "unnamed.png": PIXEL, "large.gif": b"x" * 10_000_001}
-    write(folder, {"page.md": page, "a.txt": "text", **images})
+    write_files(folder, {"page.md": page, "a.txt": "text", **images})
     (folder / "link.png").symlink_to(outside)
     settings = offline_settings(tmp_path_factory.mktemp("home"))
     ingest(settings, IngestRequest(folder, book=BookId("owls")))
-    bats = write(tmp_path_factory.mktemp("bats"), {"page.md": "# Bats\n\nBats sleep.\n"})
+    bats = write_files(tmp_path_factory.mktemp("bats"), {"page.md": "# Bats\n\nBats sleep.\n"})
     ingest(settings, IngestRequest(bats, book=BookId("bats"), base_url="https://bats.example"))
     with serving(settings) as address:
         yield address
@@ -299,23 +275,23 @@ def test_an_unknown_page_says_so_and_the_list_of_books_links_to_the_pages(served
     response = httpx.get(f"{served}/pages/owls/no-such-page.html")
     assert "No such page" in response.text
     assert 'href="/pages/owls/page.html"' in response.text
-    links = [link.attributes["href"] for link in Page(httpx.get(served).text).all("a")]
+    links = [link.attrib["href"] for link in Page(httpx.get(served).text).all("a")]
     assert {"/pages/owls", "https://bats.example"} <= {*links}
 
 
 def test_pages_go_with_their_book_and_change_with_it(run: Run, home: Path) -> None:
-    folder = write(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"})
+    folder = write_files(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"})
     stored = home / "state/pages/owls.zip"
     run("ingest", folder, "--dry-run")
     assert not stored.exists()
     run("ingest", folder)
     before = stored.read_bytes()
-    write(folder, {"page.md": "# Owls\n\nOwls sleep.\n"})
+    write_files(folder, {"page.md": "# Owls\n\nOwls sleep.\n"})
     run("ingest", folder)
     assert stored.read_bytes() != before
-    write(folder, {"page.md": "# Owls\n\n![x](x.png) here.\n", "x.png": PIXEL})
+    write_files(folder, {"page.md": "# Owls\n\n![x](x.png) here.\n", "x.png": PIXEL})
     run("ingest", folder)
-    write(folder, {"x.png": PIXEL * 2})
+    write_files(folder, {"x.png": PIXEL * 2})
     run("ingest", folder)
     assert ZipFile(stored).read("x.png") == PIXEL * 2
     run("ingest", folder, "--base-url", "https://owls.example")
@@ -327,7 +303,7 @@ def test_pages_go_with_their_book_and_change_with_it(run: Run, home: Path) -> No
 
 
 def test_pages_stay_public_with_keys_but_have_no_widget(run: Run, home: Path) -> None:
-    run("ingest", write(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
+    run("ingest", write_files(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
     run("keys", "add", "--origin", "https://owls.example")
     with serving(offline_settings(home / "state")) as address:
         page = httpx.get(f"{address}/pages/owls/page.html").raise_for_status()
@@ -336,7 +312,7 @@ def test_pages_stay_public_with_keys_but_have_no_widget(run: Run, home: Path) ->
 
 
 def test_a_damaged_file_of_pages_is_an_error(run: Run, home: Path) -> None:
-    run("ingest", write(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
+    run("ingest", write_files(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
     (home / "state/pages/owls.zip").write_bytes(b"no archive")
     with serving(offline_settings(home / "state")) as address:
         response = httpx.get(f"{address}/pages/owls/page.html")

@@ -257,7 +257,7 @@ def test_a_book_without_an_address_is_warned_of(run: Run, tiny: Path) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "options", "code"),
-    [("n\n", [], 1), ("\n", [], 1), ("y\n", [], 0), ("", ["--yes"], 0)],
+    [("n\n", [], 1), ("\n", [], 1), ("", [], 1), ("y\n", [], 0), ("", ["--yes"], 0)],
 )
 @pytest.mark.usefixtures("state")
 def test_remove_asks_on_a_terminal(
@@ -275,7 +275,7 @@ def test_remove_asks_on_a_terminal(
     [
         ("textbook-rag r", {"remove", "rollback", "restore", "report"}),
         ("textbook-rag keys ", {"add", "list", "revoke"}),
-        ("textbook-rag links owls --", {"--ledger", "--check", "--json", "--help"}),
+        ("textbook-rag links owls --", {"--ledger", "--check", "--help"}),
         ("textbook-rag blocks . --site m", {"mdbook", "mkdocs", "myst"}),
     ],
 )

@@ -1,4 +1,4 @@
-"""Settings on the command line: a wrong one is one clear line that names it."""
+"""Settings: a wrong one is one clear line that names it; another process gets the same."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import socket
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from app.cli.serving import say_where
-from app.settings import Settings, variable
+from app.settings import GivenPrice, Settings, variable
 from tests.command_line import KEYS, Run
 
 
@@ -126,3 +127,24 @@ def test_on_a_terminal_serve_says_what_to_open(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     say_where(settings)
     assert capsys.readouterr().err == f"Open http://{address}:8001 (Ctrl+C stops)\n"
+
+
+def test_another_process_reads_the_same_settings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Also where its environment or `.env` says otherwise."""
+    given = Settings(
+        _env_file=None,
+        home=tmp_path,
+        cohere_api_key=SecretStr("secret"),
+        qdrant_url=None,
+        prices={"small": GivenPrice(input_tokens=0.5)},
+        open=True,
+        budget_day=None,
+    )
+    monkeypatch.chdir(tmp_path)
+    Path(".env").write_text("RAG_BUDGET_DAY=3\nQDRANT_URL=http://other\nCOHERE_API_KEY=other\n")
+    monkeypatch.setenv("RAG_PORT", "9")
+    for name, value in given.as_environment().items():
+        monkeypatch.setenv(name, value)
+    assert Settings() == given

@@ -13,7 +13,7 @@ from app.domain.errors import (
     ProviderRateLimited,
     ProviderUnavailable,
 )
-from app.services.ports import embed_documents
+from app.services.similarity import embed_documents
 from tests.cohere_double import CohereDouble, Fault, embedding
 from tests.cohere_world import cohere_embedder
 

@@ -12,7 +12,6 @@ import pytest
 
 from app.bootstrap import home_server
 from app.bootstrap.application import application
-from app.bootstrap.download_models import wanted
 from app.settings import Settings
 from tests.cohere_double import CohereDouble
 from tests.command_line import Run
@@ -79,13 +78,6 @@ def test_a_found_model_is_said_once_at_start_with_how_to_turn_it_off(
     assert (said["model"], said["off"]) == ("llama", "RAG_GENERATOR=extractive")
 
 
-def test_cohere_goes_before_a_model_server_of_this_machine(
-    run: Run, double: OpenAIDouble, on_ports: Callable[..., None]
-) -> None:
-    on_ports(port_of(double))
-    assert "command-a" in run("doctor", "--json", CO_API_KEY="key").json()["generator"]["used"]
-
-
 @pytest.mark.parametrize(
     ("models", "used"),
     [
@@ -122,11 +114,14 @@ def test_doctor_says_what_is_used_and_why_on_one_screen(run: Run, tiny: Path) ->
     assert run("doctor", "--json").json()["index"]["better"] == ""
 
 
-def test_doctor_knows_cohere_and_books_of_another_model(run: Run, tiny: Path) -> None:
+def test_cohere_goes_before_a_model_server_and_doctor_names_books_of_another_model(
+    run: Run, tiny: Path, double: OpenAIDouble, on_ports: Callable[..., None]
+) -> None:
+    on_ports(port_of(double))
     run("ingest", tiny)
-    with CohereDouble() as double:
-        found = run("doctor", "--json", CO_API_KEY="key", RAG_COHERE_BASE_URL=double.url).json()
-        assert double.requests == []
+    with CohereDouble() as cohere:
+        found = run("doctor", "--json", CO_API_KEY="key", RAG_COHERE_BASE_URL=cohere.url).json()
+        assert cohere.requests == []
     used = [one["used"].split(",")[0] for one in found.values()]
     assert used[:3] == ["embed-v5.0", "rerank-v5.0-fast", "command-a-plus-05-2026"]
     assert [one["better"] == "" for one in found.values()] == [True, True, True, False]
@@ -171,7 +166,11 @@ def test_local_models_search_and_choose_the_paragraphs(
     assert used[:2] == [f"fastembed:{EMBEDDER}, 384 dimensions", f"fastembed:{RERANKER}"]
 
 
-def test_setup_downloads_the_models_that_the_settings_name() -> None:
-    assert wanted(Settings(_env_file=None)) == ["BAAI/bge-small-en-v1.5", RERANKER]
-    settings = Settings(_env_file=None, reranker="fastembed:BAAI/bge-reranker-base")
-    assert wanted(settings) == ["BAAI/bge-reranker-base"]
+def test_the_models_that_the_settings_name_are_downloaded(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+    monkeypatch.setattr("app.bootstrap.doctor.download", lambda name, *_: names.append(name))
+    assert run("doctor", "--download").code == 0
+    run("doctor", "--download", RAG_RERANKER="fastembed:BAAI/bge-reranker-base")
+    assert names == ["BAAI/bge-small-en-v1.5", RERANKER, "BAAI/bge-reranker-base"]

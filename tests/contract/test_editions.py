@@ -15,7 +15,7 @@ from app.domain.book_id import BookId
 from app.domain.edition import Edition, edition_at
 from app.services.ingest import IngestRequest
 from tests.built_pages import canonical, item, page
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 from tests.serving import connected, ingest, offline_settings
 
 SHARED = "An assistant keeps the log book of the lighthouse."
@@ -64,14 +64,7 @@ IDS = ["lamps", "lamps+de", "lamps@next", "lamps@next+de"]
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("book"), FILES)
-
-
-def write(folder: Path, files: dict[str, str]) -> Path:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
+    return write_files(tmp_path_factory.mktemp("book"), FILES)
 
 
 @pytest.fixture(scope="module")
@@ -181,12 +174,12 @@ def test_an_ingest_brings_every_edition_and_takes_it_away(run: Run, book: Path) 
     assert [(one["book"], one["unchanged"]) for one in again["editions"]] == [
         (name, True) for name in IDS
     ]
-    assert run("remove", "lamps").out == f"removed {', '.join(sorted(IDS))}\n"
+    assert run("remove", "lamps", "--yes").out == f"removed {', '.join(sorted(IDS))}\n"
     assert listed(run) == []
 
 
 def test_an_edition_that_the_site_has_no_more_leaves_the_index(run: Run, tmp_path: Path) -> None:
-    folder = write(tmp_path / "lamps", FILES)
+    folder = write_files(tmp_path / "lamps", FILES)
     run("ingest", folder)
     shutil.rmtree(folder / "de")
     assert "removed lamps+de" in run("ingest", folder).err
@@ -201,8 +194,8 @@ def test_an_edition_that_the_site_has_no_more_leaves_the_index(run: Run, tmp_pat
 
 def test_versions_deployed_one_by_one_are_named(run: Run, tmp_path: Path) -> None:
     config = {"mkdocs.yml": "site_name: Lamps\nsite_url: https://lamps.example/\n"}
-    new = write(tmp_path / "new", {**config, "docs/wicks.md": PAGE.format(hours="nine")})
-    old = write(tmp_path / "old", {**config, "docs/wicks.md": PAGE.format(hours="four")})
+    new = write_files(tmp_path / "new", {**config, "docs/wicks.md": PAGE.format(hours="nine")})
+    old = write_files(tmp_path / "old", {**config, "docs/wicks.md": PAGE.format(hours="four")})
     run("ingest", new, "--book", "lamps")
     run("ingest", old, "--book", "lamps@0.9")
     run("ingest", new, "--book", "lamps")
@@ -216,20 +209,17 @@ def test_versions_deployed_one_by_one_are_named(run: Run, tmp_path: Path) -> Non
 def test_a_site_with_versions_side_by_side_is_checked_from_its_root(
     run: Run, tmp_path: Path
 ) -> None:
-    config = {"mkdocs.yml": "site_name: Lamps\nsite_url: https://lamps.example/book/\n"}
-    folder = write(tmp_path / "source", {**config, "docs/wicks.md": PAGE.format(hours="nine")})
-    run(
-        "ingest",
-        folder,
-        "--book",
-        "lamps",
-        "--base-url",
-        "https://lamps.example/book/latest",
-    )
+    site = "https://lamps.example/book/"
+    source = {
+        "mkdocs.yml": f"site_name: Lamps\nsite_url: {site}\n",
+        "docs/wicks.md": PAGE.format(hours="nine"),
+    }
+    folder = write_files(tmp_path / "source", source)
+    run("ingest", folder, "--book", "lamps", "--base-url", f"{site}latest")
     run("ingest", folder, "--book", "lamps@2.0")
     html = "<h1 id=wicks>Wicks</h1><p>The wick of the lamp is trimmed every nine hours.</p>"
-    page = f"{html}<p>{SHARED}</p>"
-    built = write(tmp_path / "site", {f"{one}/wicks/index.html": page for one in ("latest", "2.0")})
+    pages = {f"{one}/wicks/index.html": f"{html}<p>{SHARED}</p>" for one in ("latest", "2.0")}
+    built = write_files(tmp_path / "site", pages)
     assert run("links", "lamps", "--check", built).out == ""
     assert run("links", "lamps@2.0", "--check", built).out == ""
 

@@ -145,6 +145,8 @@ def test_the_table_has_a_row_a_kind_and_suggests_thresholds(
     assert column in head
     rows = [line.split("|")[1].strip() for line in lines if line.startswith("|")]
     assert rows[:5] == ["factual", "term", "all answerable", "factual", "all unanswerable"]
+    total = next(line for line in lines if line.startswith("| all unanswerable"))
+    assert " - |" in total  # a metric of answerable questions
     if option == "--helpful":
         refused = [line.split("|")[5].strip() for line in lines if line.startswith("| all")]
         assert refused == ["0.143", "1.00"]

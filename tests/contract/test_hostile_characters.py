@@ -11,7 +11,7 @@ import pytest
 
 from app.bootstrap.logs import LineFormatter
 from app.domain.characters import printable
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 from tests.owl_server import QUESTION
 from tests.serving import connected, offline_settings
 
@@ -43,9 +43,7 @@ def test_ordinary_text_stays_as_it_is() -> None:
 
 @pytest.fixture
 def book(run: Run, home: Path) -> Path:
-    folder = home / "owls"
-    folder.mkdir()
-    (folder / "owls.md").write_text(TEXT, "utf-8")
+    folder = write_files(home / "owls", {"owls.md": TEXT})
     assert run("ingest", folder, "--site", "plain", "--base-url", "https://owls.example").code == 0
     return home / "state"
 

@@ -7,8 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,6 @@ from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
-from tests.command_line import KEYS
 from tests.index_points import DIMENSION, ids, manifest, points, publish
 from tests.index_stores import ALL, QUERY, fails, found, only
 from tests.qdrant_process import BINARY, NO_BINARY, QdrantNode, free_urls
@@ -32,170 +31,99 @@ BOOK = BookId("book")
 ROOT = Path(__file__).parents[2]
 
 
-@contextmanager
-def node(folder: Path, **settings: str) -> Iterator[QdrantNode]:
+@asynccontextmanager
+async def index_on(folder: Path, **settings: str) -> AsyncIterator[tuple[ServerIndex, QdrantNode]]:
     (url,) = free_urls()
     made = QdrantNode(BINARY, url, folder, settings=settings)
     try:
         made.start()
         made.wait()
-        yield made
+        client = server_client(url, None)
+        yield ServerIndex(client, "test", url), made
+        await client.close()
     finally:
         made.stop(signal.SIGKILL)
 
 
-def play(
-    url: str,
-    scenario: Callable[[ServerIndex], Awaitable[None]],
-    prefix: str = "test",
-) -> None:
-    async def run() -> None:
-        client = server_client(url, None)
-        try:
-            await scenario(ServerIndex(client, prefix, url))
-        finally:
-            await client.close()
-
-    asyncio.run(run())
-
-
-def test_a_server_that_is_down_at_the_start_is_used_once_it_is_up(tmp_path: Path) -> None:
-    with node(tmp_path) as server:
-
-        async def scenario(index: ServerIndex) -> None:
-            server.stop()
-            await fails(StorageError, index.check(), "cannot reach Qdrant", server.url)
-            await fails(StorageError, index.search(QUERY, None, 5, ALL), "cannot reach Qdrant")
-            server.start()
-            server.wait()
-            await index.check()
-            await publish(index, "book", points("book", range(5)))
-            assert await found(index, only(BOOK)) == ids(*range(5))
-
-        play(server.url, scenario)
+async def test_a_server_that_is_down_at_the_start_is_used_once_it_is_up(tmp_path: Path) -> None:
+    async with index_on(tmp_path) as (index, server):
+        server.stop()
+        await fails(StorageError, index.check(), "cannot reach Qdrant", server.url)
+        await fails(StorageError, index.search(QUERY, None, 5, ALL), "cannot reach Qdrant")
+        server.start()
+        server.wait()
+        await index.check()
+        await publish(index, "book", points("book", range(5)))
+        assert await found(index, only(BOOK)) == ids(*range(5))
 
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGTERM])
-def test_an_ingest_survives_or_is_refused_when_the_server_restarts(
+async def test_an_ingest_survives_or_is_refused_when_the_server_restarts(
     tmp_path: Path, kind: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 1.0)
-    with node(tmp_path) as server:
-
-        async def scenario(index: ServerIndex) -> None:
-            await publish(index, "book", points("book", range(50)))
-            # Between two batches: what was acknowledged is there.
-            writer = await index.begin(BOOK, DIMENSION)
-            await writer.write(points("book", range(40)))
-            server.stop(kind)
-            late = points("book", range(40, 60))
-            await fails(StorageError, writer.write(late), "cannot reach Qdrant")
-            # Back within the time that a write is sent again for.
-            monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 60.0)
-            waiting = asyncio.create_task(writer.write(late))
-            await asyncio.sleep(0)
-            server.start()
-            await waiting
-            monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 1.0)
-            assert await found(index, only(BOOK)) == ids(*range(50))
-            await writer.publish(manifest("book", 60))
-            assert await found(index, only(BOOK)) == ids(*range(60))
-            # Down at the end: the old generation answers, the next run clears what is left.
-            writer = await index.begin(BOOK, DIMENSION)
-            await writer.write(points("book", range(30)))
-            server.stop(kind)
-            await fails(StorageError, writer.publish(manifest("book", 30)), "cannot reach Qdrant")
-            server.start()
-            server.wait()
-            await writer.abandon()
-            assert await found(index, only(BOOK)) == ids(*range(60))
-            assert not await index.faults(BOOK)
-
-        play(server.url, scenario)
+    async with index_on(tmp_path) as (index, server):
+        await publish(index, "book", points("book", range(50)))
+        # Between two batches: what was acknowledged is there.
+        writer = await index.begin(BOOK, DIMENSION)
+        await writer.write(points("book", range(40)))
+        server.stop(kind)
+        late = points("book", range(40, 60))
+        await fails(StorageError, writer.write(late), "cannot reach Qdrant")
+        # Back within the time that a write is sent again for.
+        monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 60.0)
+        waiting = asyncio.create_task(writer.write(late))
+        await asyncio.sleep(0)
+        server.start()
+        await waiting
+        monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 1.0)
+        assert await found(index, only(BOOK)) == ids(*range(50))
+        await writer.publish(manifest("book", 60))
+        assert await found(index, only(BOOK)) == ids(*range(60))
+        # Down at the end: the old generation answers, the next run clears what is left.
+        writer = await index.begin(BOOK, DIMENSION)
+        await writer.write(points("book", range(30)))
+        server.stop(kind)
+        await fails(StorageError, writer.publish(manifest("book", 30)), "cannot reach Qdrant")
+        server.start()
+        server.wait()
+        await writer.abandon()
+        assert await found(index, only(BOOK)) == ids(*range(60))
+        assert not await index.faults(BOOK)
 
 
-@contextmanager
-def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "none", str(folder)]
-    if subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("no file system can be mounted: no test filled a Qdrant server's disk")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-def test_a_full_disk_refuses_an_ingest_and_the_old_generation_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("disk", [400], indirect=True)
+async def test_a_full_disk_refuses_an_ingest_and_the_old_generation_answers(
+    disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # In a longer time the server makes room by emptying its log, and the ingest gets through.
     monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 1.0)
     small = {"QDRANT__STORAGE__WAL__WAL_CAPACITY_MB": "1"}
-    with small_disk(tmp_path / "disk", 400) as disk, node(disk / "qdrant", **small) as server:
+    async with index_on(disk / "qdrant", **small) as (index, server):
+        await publish(index, "book", points("book", range(20)))
+        filler = disk / "filler"
+        stat = os.statvfs(disk)
+        with filler.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, stat.f_bavail * stat.f_frsize - 2**20)
 
-        async def scenario(index: ServerIndex) -> None:
-            await publish(index, "book", points("book", range(20)))
-            filler = disk / "filler"
-            stat = os.statvfs(disk)
-            with filler.open("wb") as file:
-                os.posix_fallocate(file.fileno(), 0, stat.f_bavail * stat.f_frsize - 2**20)
+        async def ingest() -> None:
+            writer = await index.begin(BOOK, DIMENSION)
+            try:
+                for start in range(0, 5_000, 250):
+                    await writer.write(points("book", range(start, start + 250)))
+                await writer.publish(manifest("book", 5_000))
+            finally:
+                await writer.abandon()
 
-            async def ingest() -> None:
-                writer = await index.begin(BOOK, DIMENSION)
-                try:
-                    for start in range(0, 5_000, 250):
-                        await writer.write(points("book", range(start, start + 250)))
-                    await writer.publish(manifest("book", 5_000))
-                finally:
-                    await writer.abandon()
-
-            await fails(StorageError, ingest(), server.url)
-            filler.unlink()
-            if not server.answers("/healthz"):  # a write into a full disk may end the server
-                server.stop(signal.SIGKILL)
-                server.start()
-                server.wait()
-            assert await found(index, only(BOOK)) == ids(*range(20))
-            await publish(index, "book", points("book", range(30)))
-            assert await found(index, only(BOOK)) == ids(*range(30))
-
-        play(server.url, scenario)
-
-
-def test_of_two_machines_that_ingest_one_book_each_ends_published_or_refused(
-    tmp_path: Path,
-) -> None:
-    """Two processes with a state folder each, at the same time."""
-    book = tmp_path / "book"
-    book.mkdir()
-    for number in range(30):
-        (book / f"{number}.md").write_text(f"# Page {number}\n\nThe owl of page {number} sleeps.\n")
-    with node(tmp_path / "qdrant") as server:
-        ingest = [sys.executable, "-m", "app.cli", "ingest", str(book)]
-        runs = [
-            subprocess.Popen(
-                ingest,
-                cwd=ROOT,
-                env={name: value for name, value in os.environ.items() if name not in KEYS}
-                | {"RAG_HOME": str(tmp_path / home), "QDRANT_URL": server.url},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for home in ("one", "two")
-        ]
-        ends = [(run.communicate(timeout=240)[1].strip(), run.returncode) for run in runs]
-        assert 0 in [code for _, code in ends], ends
-        for error, code in ends:
-            assert code == 0 or "is being written by another run" in error.splitlines()[-1]
-
-        async def scenario(index: ServerIndex) -> None:
-            (served,) = (await index.books()).named()
-            assert not await index.faults(served.book)
-            assert len(await index.matching(only(served.book))) == served.chunks
-
-        play(server.url, scenario, prefix="textbook")
+        await fails(StorageError, ingest(), server.url)
+        filler.unlink()
+        if not server.answers("/healthz"):  # a write into a full disk may end the server
+            server.stop(signal.SIGKILL)
+            server.start()
+            server.wait()
+        assert await found(index, only(BOOK)) == ids(*range(20))
+        await publish(index, "book", points("book", range(30)))
+        assert await found(index, only(BOOK)) == ids(*range(30))
 
 
 def test_a_cluster_answers_and_publishes_while_nodes_are_lost() -> None:

@@ -88,7 +88,7 @@ async def test_what_is_missing_is_created_with_an_index_for_each_field_that_is_f
     indexes: dict[str, dict[str, Any]] = {name: {} for name in made}
     for (name, field), settings in recorded.called("create_payload_index"):
         indexes[name][field] = settings["field_schema"]
-    assert indexes["textbook~books"].keys() == {"book", "revision"}
+    assert indexes["textbook~books"].keys() == {"revision"}
     types = indexes["textbook~1024"]
     assert types.pop("book").is_tenant
     assert types.keys() == {"generation", "tags", "position"}

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.adapters.qdrant.edge import EdgeIndex
-from app.cli.progress import phases
-from app.domain.book_id import BookId
-from tests.command_line import Run
+from app.cli.output import phases
+from tests.command_line import Run, write_files
 from tests.index_stores import MemoryClient
 from tests.ingesting import edit, make_book
 
@@ -28,6 +24,9 @@ def test_the_summary_says_what_changed_what_was_left_out_and_why(run: Run, book:
     (book / "page1.md").write_text("# Page 1\n\n```py\nlamp = 1\n```\n\nA lamp.\n")
     first = run("ingest", book, "--exclude-kinds", "code")
     assert first.code == 0
+    told = [line.split(":")[0] for line in first.err.splitlines()]
+    phases = ["read", "chunk", "compare", "embed", "index", "publish"]
+    assert told == ["site", "embedder", *phases, "warning"]
     assert "4 files, 7 chunks" in first.out
     assert "left out  1 code as asked" in first.out
     assert "7 were added, 0 changed, 0 removed" in first.out
@@ -70,12 +69,14 @@ def test_a_program_reads_progress_and_errors_as_json_lines(run: Run, book: Path)
 
 
 def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path) -> None:
-    (book / "book.toml").write_text('[book]\ntitle = "Lamps"\n')
-    (book / "src").mkdir()
-    (book / "src" / "SUMMARY.md").write_text("# Summary\n\n- [Page](page.md)\n")
     at = ("--base-url", "https://lamps.example")
     lines = "".join(f'<div style="display: none">Dim {number}</div>\n\n' for number in range(25))
-    (book / "src" / "page.md").write_text(f"# Page\n\nA lamp.\n\n{lines}")
+    files = {
+        "book.toml": '[book]\ntitle = "Lamps"\n',
+        "src/SUMMARY.md": "# Summary\n\n- [Page](page.md)\n",
+        "src/page.md": f"# Page\n\nA lamp.\n\n{lines}",
+    }
+    write_files(book, files)
     result = run("ingest", book, *at, "--json")
     assert result.code == 0
     warnings = result.json()["warnings"]
@@ -89,25 +90,16 @@ def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path
     assert again.json()["warnings"] == warnings
 
 
-def test_progress_is_a_line_a_phase(run: Run, book: Path) -> None:
-    address = ("--base-url", "https://book.example")
-    phases = [line.split(":")[0] for line in run("ingest", book, *address).err.splitlines()]
-    assert phases == ["site", "embedder", "read", "chunk", "compare", "embed", "index", "publish"]
-
-
 def test_the_kind_of_the_site_is_named_with_the_reason(run: Run, tmp_path: Path) -> None:
-    pages = tmp_path / "docs"
-    pages.mkdir()
-    (pages / "lamps.md").write_text("# Lamps\n\nA lamp gives light.\n", "utf-8")
-    (pages.parent / "mkdocs.yml").write_text("site_name: Lamps\n", "utf-8")
-    dry = ("--dry-run", "--base-url", "https://lamps.example")
-    site = run("ingest", pages.parent, *dry)
-    assert site.err.splitlines()[0] == "site: mkdocs (it has mkdocs.yml)"
-    assert run("ingest", pages.parent, "--site", "plain", *dry).err.startswith(
-        "site: plain (as --site says)"
-    )
-    root = run("ingest", pages, *dry)
-    assert root.err.splitlines()[0] == "site: plain (no generator's configuration)"
+    page = "# Lamps\n\nA lamp gives light.\n"
+    write_files(tmp_path, {"docs/lamps.md": page, "mkdocs.yml": "site_name: Lamps\n"})
+    for arguments, why in (
+        ([tmp_path], "mkdocs (it has mkdocs.yml)"),
+        ([tmp_path, "--site", "plain"], "plain (as --site says)"),
+        ([tmp_path / "docs"], "plain (no generator's configuration)"),
+    ):
+        dry = run("ingest", *arguments, "--dry-run", "--base-url", "https://lamps.example")
+        assert dry.err.splitlines()[0] == f"site: {why}"
 
 
 def test_files_that_only_their_generator_can_read_are_named(run: Run, tmp_path: Path) -> None:
@@ -141,26 +133,14 @@ def test_a_long_phase_tells_how_far_it_is(
     ]
 
 
-def test_a_state_folder_that_cannot_be_made_is_said_before_the_book_is_read(run: Run) -> None:
-    refused = run("ingest", "missing", RAG_HOME="/dev/null/rag")
-    (line,) = refused.err.splitlines()
-    assert (refused.code, "RAG_HOME" in line) == (1, True)
-
-
-async def test_a_second_ingest_is_told_who_runs_the_first(run: Run, book: Path, home: Path) -> None:
-    writer = await EdgeIndex(home / "state").begin(BookId("lamps"), 8)
-    refused = await asyncio.to_thread(run, "ingest", book)
-    assert refused.code == 2
-    line = refused.err.splitlines()[-1]
-    assert line.startswith("textbook-rag: book 'lamps' is being written by another run")
-    assert f"process {os.getpid()}, started 20" in line
-    await writer.abandon()
-    listed = await asyncio.to_thread(run, "books", "--json")
-    assert listed.out == "[]\n"
+def test_a_state_folder_that_cannot_be_made_is_one_line(run: Run, book: Path) -> None:
+    refused = run("ingest", book, RAG_HOME="/dev/null/rag")
+    assert (refused.code, "check RAG_HOME" in refused.err.splitlines()[-1]) == (1, True)
 
 
 def test_a_zip_archive_is_read_as_the_folder_in_it(run: Run, book: Path, home: Path) -> None:
     archive = shutil.make_archive(str(home / "lamps"), "zip", book)
+    assert run("blocks", archive).out == run("blocks", book).out
     packed = run("ingest", archive, "--dry-run", "--json").json()
     folder = run("ingest", book, "--dry-run", "--json").json()
     same = ("book", "book_version", "files", "chunks", "warnings")

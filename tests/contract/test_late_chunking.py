@@ -13,7 +13,7 @@ from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.bootstrap.chunking import chunk_book
 from app.domain.retrieval.query import Vector
 from app.services.ingest import IngestReport
-from app.services.ports import embed_documents
+from app.services.similarity import embed_documents
 from tests.command_line import Run
 from tests.ingesting import WORDS, Bench, edit, make_book, open_bench
 from tests.tiny_models import EMBEDDER, write_embedder

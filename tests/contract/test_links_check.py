@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from app.adapters.reading.built_site import read_page
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 from tests.static_site import static_site
 
 BOOK = "# Owls\n\nOwls hunt small animals at night.\n\n## Ears\n\nTheir ears sit at two heights.\n"
@@ -21,20 +21,14 @@ BASE = "https://birds.example/guide"
 
 @pytest.fixture
 def book(run: Run, home: Path) -> str:
-    folder = home / "birds"
-    folder.mkdir()
-    (folder / "mkdocs.yml").write_text(f"site_name: Birds\nsite_url: {BASE}/\n")
-    (folder / "docs").mkdir()
-    (folder / "docs" / "owls.md").write_text(BOOK)
-    assert run("ingest", folder).code == 0
+    config = f"site_name: Birds\nsite_url: {BASE}/\n"
+    write_files(home / "birds", {"mkdocs.yml": config, "docs/owls.md": BOOK})
+    assert run("ingest", home / "birds").code == 0
     return "birds"
 
 
 def built(folder: Path, html: str, page: str = "owls/index.html") -> Path:
-    file = folder / "site" / page
-    file.parent.mkdir(parents=True)
-    file.write_text(html)
-    return folder / "site"
+    return write_files(folder / "site", {page: html})
 
 
 @pytest.mark.parametrize("page", ["owls/index.html", "owls.html"])
@@ -67,12 +61,14 @@ def test_each_miss_is_a_line_and_the_exit_code_is_one(
         changed = changed.replace("<p>Their ears sit at", "<p>Their ears")
     result = run("links", book, "--check", built(home, changed))
     assert result.code == 1
-    assert fault in result.out
-    assert all("docs/owls.md p-" in line for line in result.out.splitlines())
+    missed = result.lines()
+    assert fault in {one["fault"] for one in missed}
+    assert {one["file"] for one in missed} == {"docs/owls.md"}
+    assert all(one["paragraph_id"].startswith("p-") for one in missed)
 
 
 def test_a_missing_page_is_one_line(run: Run, book: str, home: Path) -> None:
-    result = run("links", book, "--check", built(home, PAGE, "index.html"), "--json")
+    result = run("links", book, "--check", built(home, PAGE, "index.html"))
     assert result.code == 1
     assert result.json() == {
         "file": "docs/owls.md",
@@ -93,7 +89,7 @@ def test_an_indexed_book_is_checked_against_a_served_site(run: Run, book: str, h
 def test_a_site_that_is_not_there_is_refused(run: Run, book: str) -> None:
     result = run("links", book, "--check", "nowhere")
     assert result.code == 2
-    assert "nowhere: neither a folder nor an http or https URL" in result.err
+    assert "nowhere: no such folder" in result.err
 
 
 def test_a_quote_may_cross_inline_elements_but_not_blocks() -> None:
@@ -125,7 +121,7 @@ def test_links_of_a_built_site_land_on_it(run: Run, home: Path) -> None:
     """They quote what the whole page has once, with its navigation, and cross nothing."""
     site = built(home, BUILT)
     run("ingest", site, "--book", "site")
-    found = [unquote(line["url"]) for line in run("links", "site", "--json").lines()]
+    found = [unquote(line["url"]) for line in run("links", "site").lines()]
     assert run("links", "site", "--check", site).code == 0
     assert [link.partition(":~:text=")[2] for link in found] == [
         "in woods and in",

@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.characters import is_well_formed, well_formed
 from tests.attacking import tried
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 
 pytestmark = pytest.mark.attack("encodings")
 
@@ -20,10 +20,7 @@ COMMANDS = (("ingest", "--json"), ("blocks",), ("chunks",))
 
 @pytest.fixture
 def book(home: Path) -> Path:
-    folder = home / os.fsdecode(b"b\xfccher")
-    folder.mkdir()
-    (folder / "a.md").write_text(PAGE)
-    return folder
+    return write_files(home / os.fsdecode(b"b\xfccher"), {"a.md": PAGE})
 
 
 def test_a_folder_whose_name_is_not_utf8_is_read_and_such_a_page_left_out_by_name(
@@ -52,12 +49,13 @@ def test_a_page_whose_name_is_not_utf8_is_one_clear_line(run: Run, home: Path) -
 
 
 def test_half_a_surrogate_pair_in_a_configuration_is_mended(run: Run, book: Path) -> None:
-    (book / "docs").mkdir()
-    (book / "site.json").write_text(r'{"title": "T \ud800", "url": "https://e.org"}')
-    (book / "sidebars.json").write_text(
-        r'{"s": [{"type": "category", "label": "C \ud800", "items": ["a", "no \udfff"]}]}'
-    )
-    (book / "docs/a.md").write_text('---\nsidebar_label: "L \\uD800"\n---\n\n' + PAGE)
+    sidebar = r'{"s": [{"type": "category", "label": "C \ud800", "items": ["a", "no \udfff"]}]}'
+    files = {
+        "site.json": r'{"title": "T \ud800", "url": "https://e.org"}',
+        "sidebars.json": sidebar,
+        "docs/a.md": '---\nsidebar_label: "L \\uD800"\n---\n\n' + PAGE,
+    }
+    write_files(book, files)
     for command, *options in COMMANDS:
         tried()
         result = run(command, book, *options)

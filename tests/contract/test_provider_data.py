@@ -171,9 +171,10 @@ def test_a_cut_answer_says_so_in_each_protocol(
     whole = reader.post("/v1/chat/completions", json=body).json()
     assert whole["choices"][0]["finish_reason"] == "length"
     streamed = reader.post("/v1/chat/completions", json={**body, "stream": True}).text
-    assert '"finish_reason": "length"' in streamed
+    assert '"finish_reason":"length"' in streamed.replace(": ", ":")
     parts = [{"role": "user", "parts": [{"type": "text", "text": QUESTION}]}]
-    assert '"finishReason": "length"' in reader.post("/v1/ai-sdk", json={"messages": parts}).text
+    told = reader.post("/v1/ai-sdk", json={"messages": parts}).text
+    assert '"finishReason":"length"' in told.replace(": ", ":")
 
 
 class Endless:
@@ -212,7 +213,7 @@ def test_an_endless_stream_is_cut_and_stalls_nobody(
 ) -> None:
     first = [wire.text(f"{CLAIM} ")] if mode == "generated" else []
     double.stream = endless = Endless(*first, then=piece(wire))
-    monkeypatch.setattr(http, "MAX_LINES", 10_000)
+    monkeypatch.setattr(http, "MAX_BYTES", 2**21)
     beats = 0
     with ThreadPoolExecutor(1) as pool, httpx.Client(base_url=reader.base_url) as other:
         answer = pool.submit(asked, reader)

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from app.adapters.reading.stamping import marked, stamped
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 
 PAGE = b"""<!doctype html><html><head><title>Owls <p> x</title>
 <link rel="canonical" href="https://birds.example/guide/owls.html"></head><body>
@@ -25,19 +25,14 @@ _STAMP = re.compile(rb' id="p-[0-9a-z]{10}(?:-\d+)?"')
 
 @pytest.fixture
 def site(home: Path) -> Path:
-    folder = home / "birds"
-    folder.mkdir()
-    (folder / "owls.html").write_bytes(PAGE)
-    return folder
+    return write_files(home / "birds", {"owls.html": PAGE})
 
 
 def test_each_paragraph_gets_its_id_and_no_other_byte_changes(run: Run, site: Path) -> None:
     before = run("blocks", site).lines()
     result = run("stamp", site)
     assert result.code == 0
-    assert result.err == (
-        "7 ids written on 1 pages; 1 paragraphs had one, 1 have no element of their own\n"
-    )
+    assert result.err == "7 ids written on 1 pages\n"
     page = (site / "owls.html").read_bytes()
     assert _STAMP.sub(b"", page) == PAGE
     for block in before:
@@ -53,7 +48,7 @@ def test_a_stamped_site_is_stamped_and_read_as_before(run: Run, site: Path) -> N
     before = run("blocks", site).out
     run("stamp", site)
     once = (site / "owls.html").read_bytes()
-    assert run("stamp", site).err.startswith("0 ids written on 1 pages; 8 paragraphs had one")
+    assert run("stamp", site).err == "0 ids written on 1 pages\n"
     assert (site / "owls.html").read_bytes() == once
     assert run("blocks", site).out == before
 
@@ -61,7 +56,7 @@ def test_a_stamped_site_is_stamped_and_read_as_before(run: Run, site: Path) -> N
 def test_links_to_a_stamped_site_lead_to_the_ids_and_quote(run: Run, site: Path) -> None:
     run("stamp", site)
     run("ingest", site)
-    links = run("links", "birds", "--json").lines()
+    links = run("links", "birds").lines()
     found = [unquote(one["url"]).partition("#")[2] for one in links]
     assert re.fullmatch(r"p-\w{10}:~:text=Owls hunt at night", found[0])
     assert found[1] == "prey:~:text=They eat mice"
@@ -80,10 +75,7 @@ def test_the_ids_are_those_of_the_books_ledger(run: Run, site: Path) -> None:
 
 
 def test_a_folder_of_markdown_is_refused(run: Run, home: Path) -> None:
-    folder = home / "source"
-    folder.mkdir()
-    (folder / "a.md").write_text("# Owls")
-    result = run("stamp", folder)
+    result = run("stamp", write_files(home / "source", {"a.md": "# Owls"}))
     assert result.code == 2
     assert "no folder of built pages: build the site and give its folder" in result.err
 

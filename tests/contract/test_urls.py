@@ -17,6 +17,7 @@ from app.domain.page_links import page_links
 from app.domain.urls import checked_base_url, encoded_path, encoded_url, with_anchor
 from tests.attacking import tried
 from tests.command_line import Run
+from tests.markdown_pages import identified
 
 pytestmark = pytest.mark.attack("addresses")
 
@@ -46,7 +47,7 @@ def test_every_address_of_a_book_is_percent_encoded(site: Site, tmp_path: Path) 
 
 def test_an_id_stays_as_its_author_wrote_it(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text('# 灯塔 {#灯}\n\nOld lamps.\n\n<p id="焦点">The focus.</p>\n')
-    book = read_book(tmp_path, site=Site.MKDOCS)
+    book = identified(read_book(tmp_path, site=Site.MKDOCS))
     heading = next(book.blocks())
     assert heading.anchor == "灯"
     assert heading.url.endswith("#%E7%81%AF")
@@ -104,7 +105,7 @@ def test_what_is_no_web_address_is_refused(url: str, run: Run, home: Path) -> No
     result = run("ingest", home / "a.md", "--base-url", url)
     assert (result.code, result.out) == (2, "")
     (line,) = result.err.splitlines()
-    assert line.startswith("textbook-rag: base URL ")
+    assert line.startswith("textbook-rag ingest: Invalid value for '--base-url': base URL ")
 
 
 @pytest.mark.parametrize(

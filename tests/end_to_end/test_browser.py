@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from app.api.problems import ErrorEvent
@@ -148,18 +147,13 @@ def test_a_follow_up_question_is_asked_at_a_click(opened: Page) -> None:
     expect(opened.locator(".tbr-follow-up")).to_have_text(["And why?", "Who?"])
 
 
-@pytest.mark.parametrize("mode", [AnswerMode.SMALL_TALK, AnswerMode.CLARIFICATION])
-def test_a_reply_that_is_no_answer_has_no_caption(opened: Page, mode: AnswerMode) -> None:
-    reply(opened, "Which chapter?", mode)
-    ask(opened, QUESTION)
-    expect(opened.locator(".tbr-answer")).to_have_text("Which chapter?")
-    expect(opened.locator(".tbr-mode")).to_have_count(0)
-
-
-def test_the_chapters_there_are_are_linked(opened: Page) -> None:
+def test_a_reply_that_is_no_answer_has_no_caption_and_links_the_chapters(opened: Page) -> None:
     source = Source("p-1", FIRST, "1. Why Search?", ("1. Why Search?",), 0.0)
-    reply(opened, "Which?", AnswerMode.CLARIFICATION, sources=(source,))
-    ask(opened, QUESTION)
+    for mode, sources in ((AnswerMode.SMALL_TALK, ()), (AnswerMode.CLARIFICATION, (source,))):
+        reply(opened, "Which chapter?", mode, sources=sources)
+        ask(opened, QUESTION)
+        expect(opened.locator(".tbr-answer").last).to_have_text("Which chapter?")
+        expect(opened.locator(".tbr-mode")).to_have_count(0)
     expect(opened.get_by_text("Chapters", exact=True)).to_be_visible()
     expect(opened.locator(".tbr-citations").get_by_role("link")).to_contain_text("1. Why Search?")
 

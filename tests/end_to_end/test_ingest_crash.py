@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count, pairwise
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -31,7 +27,7 @@ from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.services.ingest import IngestRequest
 from tests.attacking import examples
 from tests.cohere_double import CohereDouble
-from tests.conftest import ROOT
+from tests.crash_worker import Worker
 from tests.ingesting import BOOK, URL, edit, make_book
 from tests.serving import offline_settings
 
@@ -59,63 +55,15 @@ def write_version(folder: Path, version: int) -> frozenset[str]:
     return frozenset(one.embedding_text for one in chunk_book(read_source(request), request))
 
 
-class Worker:
-    """`tests.crash_worker` and the child that it has running."""
-
-    def __init__(self, folder: Path, home: Path, double: CohereDouble) -> None:
-        settings = offline_settings(
-            home,
-            embedder="cohere",
-            cohere_api_key=double.key,
-            cohere_base_url=double.url,
-            cohere_tier="production",
-        ).model_dump(mode="json")
-        settings["cohere_api_key"] = double.key
-        self._command = json.dumps({"folder": str(folder), "settings": settings})
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.crash_worker"],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        )
-
-    def start(self) -> int:
-        """Begin an ingest; return the id of its process."""
-        self._write(self._command)
-        return int(self.next_line())
-
-    def end(self) -> tuple[int, str]:
-        """The child's exit code, when it is over, and what it said last since the last look."""
-        self._write("")
-        last, line = "", self.next_line()
-        while not line.startswith("ended "):
-            last, line = line, self.next_line()
-        return int(line.split()[1]), last
-
-    def run(self) -> dict[str, float]:
-        """Ingest to the end; return the seconds of each phase."""
-        self.start()
-        began = [(phase, time.monotonic()) for phase in iter(self.next_line, "done")]
-        began.append(("done", time.monotonic()))
-        assert self.end() == (0, "")
-        return {phase: end - start for (phase, start), (_, end) in pairwise(began)}
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-    def _write(self, line: str) -> None:
-        assert self._process.stdin
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-
-    def next_line(self) -> str:
-        assert self._process.stdout
-        line = self._process.stdout.readline()
-        assert line, "the worker is gone: see stderr"
-        return line.strip()
+def worker_of(folder: Path, home: Path, double: CohereDouble) -> Worker:
+    settings = offline_settings(
+        home,
+        embedder="cohere",
+        cohere_api_key=double.key,
+        cohere_base_url=double.url,
+        cohere_tier="production",
+    ).model_dump(mode="json")
+    return Worker(folder, settings | {"cohere_api_key": double.key})
 
 
 @dataclass
@@ -170,57 +118,62 @@ async def points(home: Path) -> list[IndexPoint]:
     ]
 
 
+def killed_in(worker: Worker, phase: str, seconds: float) -> str:
+    """Kill an ingest so many seconds after the phase began; return the phase that it was in."""
+    worker.start()
+    at = ""
+    for at in worker.said():
+        if at == phase:
+            time.sleep(seconds)
+            break
+    worker.process.kill()
+    worker.process.join()
+    assert worker.process.exitcode in {0, -signal.SIGKILL}
+    return [at, *worker.said()][-1]
+
+
 @pytest.mark.timeout(600)  # two minutes on a busy machine
 def test_kills_lose_nothing_and_cost_nothing_twice(
     home: Path, tmp_path: Path, double: CohereDouble
 ) -> None:
     """A version is tried again until it is published; what was kept of it is not paid again."""
     folder, state, chance = tmp_path / "lamps", home / "state", random.Random(2026)
-    kills = examples(20)
-    worker = Worker(folder, state, double)
+    kills, worker = examples(20), worker_of(folder, state, double)
+    write_version(folder, 0)
+    worker.run()
+    clean = asyncio.run(points(state))
+    before = published = write_version(folder, 1)
+    seconds = worker.run()
+    reader = Reader(state, {published})
     try:
-        write_version(folder, 0)
+        versions = count(2)
+        killed, paid = Counter[str](dict.fromkeys(PHASES, 0)), Counter[str]()
+        while killed.total() < kills or not all(killed.values()):
+            version = write_version(folder, next(versions))
+            # A reader may be half a second behind.
+            reader.allowed = {before, published, version}
+            for phase in PHASES:
+                at = killed_in(worker, phase, chance.uniform(0, seconds[phase]))
+                if at in PHASES:
+                    killed[at] += 1
+                # The machine may be faster or slower than it was.
+                seconds[phase] *= 0.8 if at != phase else 1.1
+                double.settle()
+                now = asyncio.run(ask(EdgeIndex(state)))
+                assert now in {published, version}
+                assert {text: double.billed[text] for text in paid} == paid
+                fresh = cached(state, version) - paid.keys()
+                paid += {text: double.billed[text] for text in fresh}
+                if now == version:
+                    break
+            else:
+                worker.run()
+            before, published = published, version
+        final = write_version(folder, 0)
+        reader.allowed |= {published, final}
         worker.run()
-        clean = asyncio.run(points(state))
-        before = published = write_version(folder, 1)
-        seconds = worker.run()
-        reader = Reader(state, {published})
-        try:
-            versions = count(2)
-            killed, paid = Counter[str](dict.fromkeys(PHASES, 0)), Counter[str]()
-            while killed.total() < kills or not all(killed.values()):
-                version = write_version(folder, next(versions))
-                # A reader may be half a second behind.
-                reader.allowed = {before, published, version}
-                for phase in PHASES:
-                    process = worker.start()
-                    if entered := phase in iter(worker.next_line, "done"):
-                        time.sleep(chance.uniform(0, seconds[phase]))
-                    os.kill(process, signal.SIGKILL)
-                    code, last = worker.end()
-                    at = last or (phase if entered else "done")
-                    if code == -signal.SIGKILL and at in PHASES:
-                        killed[at] += 1
-                    # The machine may be faster or slower than it was.
-                    seconds[phase] *= 0.8 if at != phase else 1.1
-                    double.settle()
-                    now = asyncio.run(ask(EdgeIndex(state)))
-                    assert now in {published, version}
-                    assert {text: double.billed[text] for text in paid} == paid
-                    fresh = cached(state, version) - paid.keys()
-                    paid += {text: double.billed[text] for text in fresh}
-                    if now == version:
-                        break
-                else:
-                    worker.run()
-                before, published = published, version
-            final = write_version(folder, 0)
-            reader.allowed |= {published, final}
-            worker.run()
-        finally:
-            reader.stop()
     finally:
-        worker.close()
+        reader.stop()
     assert reader.wrong == []
     assert reader.answers > kills
     assert {text: double.billed[text] for text in paid} == paid

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -129,26 +127,6 @@ def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
         assert run("search", "page0 part0").code == 0
         path.write_bytes(kept)
     assert run("ingest", book).code == 0
-
-
-def test_damaged_vectors_of_the_cache_are_named_and_embedded_again(
-    run: Run, home: Path, tmp_path: Path
-) -> None:
-    book, cache = make_book(tmp_path / "lamps", 1), home / "state" / "embeddings.sqlite"
-    run("ingest", book)
-    with closing(sqlite3.connect(cache)) as connection, connection:
-        connection.execute("update vectors set vector = zeroblob(length(vector))")
-        (count,) = connection.execute("select count(*) from vectors").fetchone()
-    done = run("verify")
-    assert done.code == 1
-    assert str(cache) in done.out
-    assert f"vectors that differ from their checksums: {count}" in done.out
-    run("remove", "lamps")
-    again = run("ingest", book, "--json")
-    assert again.json()["embedded"] == count
-    assert "cache.damaged" in again.err
-    assert f"vectors={count}" in again.err
-    assert run("verify").code == 0
 
 
 @pytest.mark.parametrize("name", ["keys", "questions"])

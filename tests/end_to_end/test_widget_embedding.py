@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browsing import BOOK, ask, citation, restore, send, turn, watched_page
+from tests.browsing import BOOK, ask, citation, restore, send, turn
 from tests.command_line import Run
 from tests.foreign_site import ForeignSite, tag
 from tests.owl_server import added
 from tests.serving import offline_settings, serving
 
 QUESTION = "What is an inverted index?"
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """Return a page on which a script error fails the test; the book does not know its address."""
-    yield from watched_page(browser)
 
 
 @pytest.mark.parametrize("attributes", ["defer", "async", 'type="module"'])

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browsing import CITED, ask, claim, reply, watched_page
+from tests.browsing import CITED, ask, claim, reply
 from tests.foreign_site import ForeignSite
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """Return a page on which a script error fails the test; the book does not know its address."""
-    yield from watched_page(browser)
-
 
 _TEXT = "Owls hunt at night. They see well. Owls hear even better than they see."
 

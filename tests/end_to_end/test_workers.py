@@ -63,17 +63,10 @@ def await_workers(served: Served, count: int) -> None:
 
 def one_of_each(served: Served, count: int) -> dict[str, HTTPConnection]:
     """A connection to each worker: the system gives new ones to whichever accepts first."""
-    found: dict[str, HTTPConnection] = {}
-    opened = []
-    while len(found) < count:
-        connection = served.http()
-        worker = worker_of(connection)
-        if worker in found:
-            opened.append(connection)  # kept open, so that this worker is busier
-            if len(opened) > 400:
-                break
-        found.setdefault(worker, connection)
-    for connection in opened:
+    # All stay open, so that the workers that have some are busier.
+    opened = [served.http() for _ in range(100 * count)]
+    found = {worker_of(connection): connection for connection in opened}
+    for connection in {*opened} - {*found.values()}:
         connection.close()
     assert len(found) == count
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from random import Random
 
 from app.adapters.tokens import token_counter
 from app.domain.chunking.chunk import Chunk
@@ -13,9 +12,9 @@ from app.domain.document import BlockKind, Document
 from app.domain.retrieval.context_assembly import assemble
 from app.domain.retrieval.query import Hit
 from tests.chunking_documents import (
-    MAKERS,
     book_of,
     heading,
+    made,
     place,
     prose,
     tools,
@@ -44,7 +43,7 @@ def test_a_section_begins_with_the_end_of_the_previous_one() -> None:
 
 
 def test_the_last_items_of_a_long_list_are_repeated() -> None:
-    items = MAKERS[BlockKind.LIST](Random(4), 9, "en")
+    items = made(BlockKind.LIST, 9, 4)
     document = place([heading("Owls"), prose(6, 1), items, heading("Mice"), prose(9, 2)])
     chunks = chunk(document)
     repeated = repeated_text(chunks[0], chunks[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from random import Random
 
@@ -13,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
-from app.adapters.langchain_splitters import recursive_splitter
+from app.adapters.langchain_splitters import split_recursively
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import (
     ChunkingConfig,
+    ChunkingTools,
     FixedConfig,
     PackingConfig,
     RecursiveConfig,
@@ -25,10 +27,9 @@ from app.domain.chunking.config import (
     StrategyName,
 )
 from app.domain.chunking.strategies import stream_chunks
-from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Document
 from app.domain.errors import ConfigError
-from tests.chunking_documents import MAKERS, Made, book_of, documents, place, tools
+from tests.chunking_documents import Made, book_of, documents, made, place, tools
 from tests.chunking_oracle import ANY_STRATEGY, breaches, repeated_text
 
 
@@ -46,7 +47,7 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
 TOOLS = ChunkingTools(
     tools().count_tokens,
     tools().split_sentences,
-    split_recursively=recursive_splitter(tools().count_tokens),
+    split_recursively=partial(split_recursively, tools().count_tokens),
     embed=embed,
     embeds_tokens=True,
 )
@@ -58,7 +59,7 @@ def chunk(document: Document, strategy: StrategyName, **settings: object) -> lis
 
 
 def prose(text: str) -> Made:
-    return Made(BlockKind.PARAGRAPH, text, text)
+    return Made(BlockKind.PARAGRAPH, text)
 
 
 @pytest.mark.parametrize("strategy", StrategyName)
@@ -102,14 +103,6 @@ def test_fixed_windows_may_prefer_sentence_ends() -> None:
     assert all(each.text_content.endswith(".") for each in chunks)
 
 
-def test_recursive_finds_the_place_of_repeated_text() -> None:
-    document = place([prose("same line\n" * 999 + "end")])
-    chunks = chunk(document, StrategyName.RECURSIVE)
-    starts = [each.passages[0].offset for each in chunks]
-    assert starts == sorted(set(starts))
-    assert chunks[-1].text_content.endswith("end")
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.text(st.sampled_from("ab \n.`#"), max_size=400), st.integers(0, 9))
 def test_recursive_chunks_are_those_of_langchain(text: str, overlap: int) -> None:
@@ -122,7 +115,7 @@ def test_recursive_chunks_are_those_of_langchain(text: str, overlap: int) -> Non
         keep_separator="start",
     )
     sizes = RecursiveConfig(10, overlap, Separators.MARKDOWN)
-    spans = recursive_splitter(TOOLS.count_tokens)(text, sizes)
+    spans = split_recursively(TOOLS.count_tokens, text, sizes)
     assert [text[start:end] for start, end in spans] == splitter.split_text(text)
 
 
@@ -140,7 +133,7 @@ def test_sentence_chunks_end_with_sentences_and_repeat_at_least_one() -> None:
 def test_sentence_repeats_the_end_of_a_long_block_too(seed: int) -> None:
     source = Random(seed)
     kinds = (BlockKind.LIST, BlockKind.PARAGRAPH)
-    blocks = [MAKERS[source.choice(kinds)](source, 30, "en") for _ in range(30)]
+    blocks = [made(source.choice(kinds), 30, n) for n in range(30)]
     chunks = chunk(place(blocks), StrategyName.SENTENCE)
     assert len(chunks) > 10
     assert all(each.token_count <= 768 for each in chunks)
@@ -150,7 +143,7 @@ def test_sentence_repeats_the_end_of_a_long_block_too(seed: int) -> None:
 
 def test_auto_takes_the_strategy_that_suits_the_document() -> None:
     sentences = " ".join(f"This is sentence number {n} of the text." for n in range(200))
-    heading = Made(BlockKind.HEADING, "## More", "More", level=2)
+    heading = Made(BlockKind.HEADING, "More", level=2)
 
     def text_of(document: Document, strategy: StrategyName, **settings: object) -> list[str]:
         return [each.text_content for each in chunk(document, strategy, **settings)]
@@ -183,7 +176,7 @@ def test_semantic_cuts_where_the_words_change() -> None:
 
 
 def test_late_chunks_do_not_overlap() -> None:
-    document = place([MAKERS[BlockKind.PARAGRAPH](Random(n), 6, "en") for n in range(30)])
+    document = place([made(BlockKind.PARAGRAPH, 6, n) for n in range(30)])
     assert any(each.overlap_start for each in chunk(document, StrategyName.STRUCTURE))
     assert not any(each.overlap_start for each in chunk(document, StrategyName.LATE))
 

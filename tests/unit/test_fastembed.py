@@ -13,11 +13,11 @@ from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.fastembed.late_chunking import windows
 from app.adapters.fastembed.models import download, load_embedder
 from app.adapters.fastembed.reranker import FastembedReranker
-from app.adapters.vectors import inner_products
+from app.adapters.local_embedder import inner_products
 from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
 from app.services.cross_lingual import CrossLingualScorer
-from app.services.ports import embed_documents
+from app.services.similarity import embed_documents
 from tests.tiny_models import DIMENSION, EMBEDDER, RERANKER, write_embedder, write_reranker
 
 WORDS = [*"query passage owl mouse vole night prey".split(), *(f"w{n}" for n in range(300))]

@@ -87,7 +87,7 @@ def test_ids_ledger_and_links_do_not_depend_on_fences() -> None:
     for document in (named, read_text("> Do:\n>\n> ```sh\n> make\n> ```\n")):
         book = Book(BookId("b"), "", Site.MYST, "", "en", "", (document,))
         _, ledger = keep_ids(book, Ledger())
-        assert "sh" not in "".join(entry.paragraph.text for entry in ledger.entries.values())
+        assert "sh" not in "".join(entry.text for entry in ledger.entries.values())
     twice = "> Run it now:\n>\n> ```sh\n> make all\n> ```\n\n"
     links = page_links(read_text(f"{twice}Then sleep.\n\n{twice}Then eat.\n"))
     assert links[0].endswith("make%20all,-Then%20sleep")

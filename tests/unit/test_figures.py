@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.domain.answering.figures import asked_figure, asks_for_figure, page_figures
-from app.domain.answering.question_analysis import QuestionFeatures
+from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Figure
@@ -70,6 +70,6 @@ def test_the_figure_that_a_question_asks_for(question: str, kind: BlockKind, fou
     def terms(text: str) -> frozenset[int]:
         return frozenset(number for word, number in words.items() if word in text.lower())
 
-    features = QuestionFeatures(terms, "en", dict.fromkeys(terms(question), 1.0))
+    features = QuestionAnalysis(terms, "en", dict.fromkeys(terms(question), 1.0))
     shown = asks_for_figure(question) and asked_figure(question, features, figures)
     assert bool(shown) == found

@@ -113,11 +113,6 @@ def test_a_short_question_and_a_term_that_the_book_explains_are_suggested(
     assert suggested("What is rain?", found) == [asked] * bool(question)
 
 
-def test_they_are_asked_in_the_readers_language_about_the_books_words() -> None:
-    found = suggested("¿Qué es la fotosíntesis?", LIGHT, language="es")
-    assert "¿Qué significa «Chlorophyll»?" in found
-
-
 async def test_an_answer_ends_with_them_and_a_refusal_does_not() -> None:
     use_case = World((LIGHT,)).answering()
     answer = await use_case.answer(AskRequest("What does photosynthesis turn light into?"))

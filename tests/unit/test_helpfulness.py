@@ -12,7 +12,7 @@ from app.domain.answer import Answer, AnswerMode, AnswerPassage, Confidence
 from app.domain.book_id import BookId
 from app.domain.evaluation.answer_metrics import finds_all_gold, has_facts, shown_text
 from app.domain.evaluation.gold_question import GoldSpan, Question
-from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
+from app.domain.evaluation.measurement import Measured, by_kind, summary
 from app.domain.evaluation.retrieval_metrics import Retrieved
 from app.services.evaluate import Evaluate, EvaluationRequest
 from tests.fake_world import World, passage
@@ -35,7 +35,7 @@ NEAR = replace(FOREIGN, id="near", question=ASKED.question)
 def measured(*questions: Question) -> Sequence[Measured]:
     world = World((LIGHT,))
     use_case = Evaluate(world.retriever, world.answering(), lambda: 0.0)
-    request = EvaluationRequest(of=Measure.HELPFUL)
+    request = EvaluationRequest(helpful=True)
     return asyncio.run(use_case.run(questions, request)).results
 
 

@@ -159,11 +159,6 @@ def test_every_quote_is_clean_and_unique_in_its_page(name: str) -> None:
                 assert not set(link.partition(":~:text=")[2].replace(",-", "")) & set("-,& ")
 
 
-def test_a_page_of_equal_paragraphs_is_linked_in_linear_steps() -> None:
-    page = read_text("The very same sentence stands here.\n\n" * 1_000)
-    assert len(set(page_links(page))) == 1
-
-
 @pytest.mark.parametrize("pattern", ["the same ", "one two three {} "], ids=["equal", "alike"])
 def test_a_long_page_is_linked_in_memory_in_proportion_to_its_words(pattern: str) -> None:
     number_of_words = 8_000

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from app.adapters import local_embedder
 from app.adapters.local_embedder import LocalEmbedder
 from app.domain.errors import ConfigError
-from app.services.ports import embed_documents
+from app.services.similarity import embed_documents
 
 TEXTS = [
     "What is photosynthesis?",

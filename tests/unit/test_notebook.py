@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from urllib.parse import unquote
 
 import pytest
 
 from app.adapters.reading.book import read_book
 from app.adapters.reading.notebook import markdown_of
-from app.domain.document import BlockKind, Book
+from app.domain.document import Book
 from app.domain.errors import FileRefused
-from app.domain.notebooks import is_notebook
-from app.domain.page_links import page_links
 from app.domain.reading_budget import BUDGET
 
 PYTHON = {"kernelspec": {"name": "python3", "language": "python"}}
@@ -153,17 +150,3 @@ def test_the_sites_on_which_a_notebook_is_a_page(
 def test_a_notebook_beside_its_markdown_is_read_once(tmp_path: Path) -> None:
     read = book(tmp_path, {"owls.md": "# Owls\n", "owls.ipynb": OWLS})
     assert [page.file for page in read.documents] == ["owls.md"]
-
-
-@pytest.mark.parametrize(("file", "suffix"), [("a.ipynb", ""), ("a.md", "Later")])
-def test_no_link_quotes_across_an_output(file: str, suffix: str, tmp_path: Path) -> None:
-    sections = ("# Owls", "Later they sleep.", "At last they eat.")
-    cells = [one for text in sections for one in (cell("markdown", text), cell("code", "owls()"))]
-    data = notebook(*cells)
-    (page,) = book(tmp_path, {file: data if is_notebook(file) else markdown(data)}).documents
-    links = [
-        unquote(link)
-        for block, link in zip(page.blocks, page_links(page), strict=True)
-        if block.kind is BlockKind.CODE
-    ]
-    assert links[0].endswith(f"owls(),-{suffix}" if suffix else "#owls"), links

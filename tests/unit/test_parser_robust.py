@@ -127,6 +127,7 @@ def write(folder: Path, file: str, data: bytes) -> Path:
     [
         ("page.md", b"# A\n\nbad \xff byte\n", "page.md:3: not UTF-8 (byte 0xff)"),
         ("SUMMARY.md", b"- [A](\xfe)\n", "SUMMARY.md:1: not UTF-8 (byte 0xfe)"),
+        ("page.md", b"# A\n\n" + b">" * 1_000, "page.md:3: nested over 100 levels deep: nest less"),
         ("book.toml", b"[book\n", "book.toml"),
         ("mkdocs.yml", b"nav: [\n", "mkdocs.yml:2: is not YAML"),
         ("_toc.yml", b"root: [\n", "_toc.yml:2: is not YAML"),

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.api.responses import as_json
 from app.domain.answer import AnswerPassage
 from app.domain.answering.passages import MAX_ANSWER_WORDS, MAX_PASSAGES
-from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.scripts import word_count
-from tests.fake_world import World, extracted, passage
+from tests.fake_world import extracted, passage
 
 FILLER = "Other things are told of here, which nobody has asked about at all so far. " * 5
 
@@ -87,14 +83,6 @@ def test_a_paragraph_is_not_shown_without_what_it_announces() -> None:
     assert [one.text for one in found.passages] == [told.text]
 
 
-def test_a_title_above_a_table_is_shown_with_it() -> None:
-    title = passage("Weights of owls (in grams)", "p-title")
-    table = passage("Owl | Grams\nbarn | 300", "p-table", BlockKind.TABLE)
-    for question in ("weights of owls", "grams of the barn owl"):
-        (shown,) = extracted(question, title, table).passages
-        assert shown.paragraph_ids == ("p-title", "p-table")
-
-
 def test_the_limit_of_words_holds_in_a_script_without_blanks() -> None:
     def told(owl: int) -> str:
         hours = range(10)
@@ -163,31 +151,6 @@ def test_passages_are_few_short_and_marked_where_the_answer_is(
     words = [len(one.text.split()) for one in found.passages]
     assert sum(words) <= MAX_ANSWER_WORDS + 2 * len(listed) or len(found.passages) == 1
     assert found.text == "\n\n".join(one.text for one in found.passages)
-
-
-async def test_the_answer_in_json_has_its_passages_and_permanent_links() -> None:
-    text = f"The mitochondrion makes ATP from sugar. {FILLER}"
-    use_case = World((passage(text.rstrip(), "p-1"),)).answering(refusal_threshold=0.0)
-    answer = await use_case.answer(AskRequest("What makes ATP from sugar?"))
-    body = as_json(answer)
-    (shown,) = body["passages"]
-    assert (shown["paragraph_ids"], shown["text"]) == (["p-1"], text.rstrip())
-    assert shown["marks"] == [[0, 39]]
-    assert shown["permalink"] == body["citations"][0]["permalink"] == "/cite/p-1?book=book"
-
-
-def linked(kind: BlockKind) -> Passage:
-    """Its source has the targets of its links as well: three times its text."""
-    text = "- How owls hunt mice\n- Where owls hunt mice"
-    one = passage(text, "p-links", kind)
-    return replace(one, end=one.start + 3 * len(text))
-
-
-def test_a_list_of_links_is_never_shown() -> None:
-    told = passage("Owls hunt.", "p-told")
-    (shown,) = extracted("How do owls hunt mice?", told, linked(BlockKind.LIST)).passages
-    assert shown.text == told.text
-    assert extracted("How do owls hunt mice?", linked(BlockKind.PARAGRAPH)).passages
 
 
 def test_a_paragraph_that_ends_with_a_question_is_shown_with_the_next_one_or_not_at_all() -> None:

@@ -9,7 +9,6 @@ from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
     NO_ANSWER,
     REWRITE_QUESTION,
-    numbered_sources,
     rewrite_messages,
 )
 from app.domain.retrieval.query import Turn
@@ -21,10 +20,6 @@ def test_a_conversation_to_rewrite_is_one_line_a_turn() -> None:
     assert system.content == REWRITE_QUESTION
     assert user.content.splitlines()[-1] == "Last question: it?"
     assert user.content.count("\nLast question:") == 1
-
-
-def test_sources_are_numbered_from_1_with_titles_on_one_line() -> None:
-    assert numbered_sources([("A\nB", "text"), ("C", "more")]) == "[1] A B\ntext\n\n[2] C\nmore"
 
 
 @pytest.mark.parametrize("prompt", [ANSWER_FROM_DOCUMENTS, ANSWER_FROM_NUMBERED_SOURCES])

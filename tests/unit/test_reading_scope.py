@@ -114,32 +114,18 @@ def test_the_readers_page_counts_more_but_not_beside_what_is_far_better() -> Non
     assert [hit.chunk for hit in on_c] == [a.chunk, b.chunk, c.chunk]
 
 
-@pytest.mark.parametrize("scope", [Scope.PAGE, Scope.CHAPTER, Scope.SO_FAR, Scope.SELECTION])
+@pytest.mark.parametrize("scope", [Scope.PAGE, Scope.CHAPTER, Scope.SO_FAR])
 @pytest.mark.parametrize("url", ["", "/nowhere"])
 def test_a_scope_without_what_it_is_counted_from_is_an_error(scope: Scope, url: str) -> None:
     with pytest.raises(QuestionError, match=f"scope {scope}"):
         Reader().ask("What are queues?", scope=scope, page_url=url)
 
 
-HEAPS = "p-book-d.md-0"
-
-
-@pytest.mark.parametrize(
-    ("selection", "refused"),
-    [
-        (Selection("the  smallest item at\nthe root", HEAPS), False),
-        (Selection("the  smallest item at\nthe root"), False),
-        (Selection("no such words"), True),
-    ],
-    ids=["told", "found by its text", "not in the book"],
-)
-def test_scope_selection_answers_from_the_selected_paragraph_alone(
-    selection: Selection, *, refused: bool
-) -> None:
-    answer = Reader().ask("What does this mean?", scope=Scope.SELECTION, selection=selection)
-    assert answer.refused is refused
-    assert {one.paragraph_id for one in answer.citations} == (set() if refused else {HEAPS})
-    assert refused or {one.paragraph_id for one in answer.sources} == {HEAPS}
+@pytest.mark.parametrize("paragraph_id", ["p-book-d.md-0", ""], ids=["told", "found by its text"])
+def test_the_selected_paragraph_is_the_first_source(paragraph_id: str) -> None:
+    selection = Selection("the  smallest item at\nthe root", paragraph_id)
+    answer = Reader().ask("What does this mean?", selection=selection)
+    assert answer.sources[0].paragraph_id == "p-book-d.md-0"
 
 
 def test_a_selection_is_searched_with_and_explained_by_what_stands_around_it() -> None:

@@ -136,14 +136,3 @@ def test_settings_are_the_books_own_file(target: str, folder: Path) -> None:
     (folder / "rag.toml").symlink_to(target)
     with pytest.raises(BookError, match=r"^rag\.toml: (?!.*secrets)"):
         chunking_config(folder)
-
-
-@pytest.mark.parametrize("name", [b"caf\xe9.md", b"caf\xe9/b.md"])
-def test_a_name_that_is_not_utf8_is_left_out_and_told(name: bytes, folder: Path) -> None:
-    path = folder / os.fsdecode(name)
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("Text of the other page.\n")
-    text, warnings = read(folder)
-    assert "other page" not in text
-    shown = name.decode("utf-8", "backslashreplace")
-    assert warnings == [f"{shown}: has a name that is not UTF-8: not read"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import cast
 
 import pytest
@@ -58,12 +57,14 @@ class Node:
     upsert = query_batch_points
 
 
-def play(scenario: Callable[[Cluster, Nodes], Awaitable[None]]) -> None:
-    async def run() -> None:
-        cluster = Cluster()
-        await scenario(cluster, cluster.nodes())
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
 
-    asyncio.run(run())
+
+@pytest.fixture
+def nodes(cluster: Cluster) -> Nodes:
+    return cluster.nodes()
 
 
 def only(cluster: Cluster, name: str) -> None:
@@ -79,84 +80,70 @@ def only(cluster: Cluster, name: str) -> None:
     ],
 )
 @pytest.mark.parametrize("name", [READ, WRITE])
-def test_what_fails_on_one_node_is_asked_of_one_that_is_ready(error: Exception, name: str) -> None:
-    async def scenario(cluster: Cluster, nodes: Nodes) -> None:
-        assert await getattr(nodes, name)("text") == "a text"
-        cluster.faults["a"] = error
-        only(cluster, "c")
-        assert await getattr(nodes, name)("text") == "c text"
-        assert cluster.asked == ["a", "a", "c"]
-
-    play(scenario)
+async def test_what_fails_on_one_node_is_asked_of_one_that_is_ready(
+    cluster: Cluster, nodes: Nodes, error: Exception, name: str
+) -> None:
+    assert await getattr(nodes, name)("text") == "a text"
+    cluster.faults["a"] = error
+    only(cluster, "c")
+    assert await getattr(nodes, name)("text") == "c text"
+    assert cluster.asked == ["a", "a", "c"]
 
 
 @pytest.mark.parametrize("code", [StatusCode.NOT_FOUND, StatusCode.INVALID_ARGUMENT])
-def test_a_refusal_is_not_asked_again(code: StatusCode) -> None:
+async def test_a_refusal_is_not_asked_again(
+    cluster: Cluster, nodes: Nodes, code: StatusCode
+) -> None:
     error = rpc_error(code)
 
-    async def scenario(cluster: Cluster, nodes: Nodes) -> None:
-        cluster.faults["a"] = error
-        with pytest.raises(StorageError) as caught:
-            await nodes.query_batch_points("text")
-        assert caught.value.__cause__ is error
-        assert cluster.asked == ["a"]
-
-    play(scenario)
+    cluster.faults["a"] = error
+    with pytest.raises(StorageError) as caught:
+        await nodes.query_batch_points("text")
+    assert caught.value.__cause__ is error
+    assert cluster.asked == ["a"]
 
 
-def test_a_missing_collection_is_an_error_of_its_own() -> None:
-    async def scenario(cluster: Cluster, nodes: Nodes) -> None:
-        gone = "Not found: Collection `textbook~books` doesn't exist!"
-        cluster.faults["a"] = rpc_error(StatusCode.NOT_FOUND, gone)
-        with pytest.raises(CollectionMissing):
-            await nodes.query_batch_points("text")
-
-    play(scenario)
+async def test_a_missing_collection_is_an_error_of_its_own(cluster: Cluster, nodes: Nodes) -> None:
+    gone = "Not found: Collection `textbook~books` doesn't exist!"
+    cluster.faults["a"] = rpc_error(StatusCode.NOT_FOUND, gone)
+    with pytest.raises(CollectionMissing):
+        await nodes.query_batch_points("text")
 
 
-def test_a_read_without_an_answer_is_sent_to_a_second_node(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_a_read_without_an_answer_is_sent_to_a_second_node(
+    cluster: Cluster, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.adapters.qdrant.server_client.HEDGE_SECONDS", 0.01)
 
-    async def scenario(cluster: Cluster, nodes: Nodes) -> None:
-        await nodes.query_batch_points("text")
-        cluster.silent.add("a")
-        cluster.ready["b"] = True
-        assert await nodes.query_batch_points("text") == "b text"
-
-    play(scenario)
+    await nodes.query_batch_points("text")
+    cluster.silent.add("a")
+    cluster.ready["b"] = True
+    assert await nodes.query_batch_points("text") == "b text"
 
 
-def test_a_node_that_is_not_ready_is_not_asked() -> None:
+async def test_a_node_that_is_not_ready_is_not_asked(cluster: Cluster, nodes: Nodes) -> None:
     """One that came back holds what it held when it went; it may be the fastest to answer."""
 
-    async def scenario(cluster: Cluster, nodes: Nodes) -> None:
-        await nodes.query_batch_points("text")
-        only(cluster, "b")
-        cluster.faults["a"] = LOST
-        await nodes.query_batch_points("text")
-        del cluster.faults["a"]
-        assert [await nodes.query_batch_points("text") for _ in range(3)] == ["b text"] * 3
-        assert cluster.asked == ["a", "a", "b", "b", "b", "b"]
-
-    play(scenario)
+    await nodes.query_batch_points("text")
+    only(cluster, "b")
+    cluster.faults["a"] = LOST
+    await nodes.query_batch_points("text")
+    del cluster.faults["a"]
+    assert [await nodes.query_batch_points("text") for _ in range(3)] == ["b text"] * 3
+    assert cluster.asked == ["a", "a", "b", "b", "b", "b"]
 
 
-def test_when_no_node_answers_the_last_failure_is_raised_after_a_while(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_when_no_node_answers_the_last_failure_is_raised_after_a_while(
+    cluster: Cluster, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.adapters.qdrant.server_client.READ_SECONDS", 0.01)
 
-    async def scenario(cluster: Cluster, nodes: Nodes) -> None:
-        cluster.faults["a"] = LOST
-        with pytest.raises(StorageError, match=r"cannot reach Qdrant at http://a:1, .*details"):
-            await nodes.query_batch_points("text")
-        only(cluster, "")
-        with pytest.raises(StorageError, match="no node of the cluster is ready"):
-            await nodes.query_batch_points("text")
-
-    play(scenario)
+    cluster.faults["a"] = LOST
+    with pytest.raises(StorageError, match=r"cannot reach Qdrant at http://a:1, .*details"):
+        await nodes.query_batch_points("text")
+    only(cluster, "")
+    with pytest.raises(StorageError, match="no node of the cluster is ready"):
+        await nodes.query_batch_points("text")
 
 
 def test_addresses_are_separated_by_commas_and_get_a_scheme() -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from pathlib import Path
 
 from app.adapters.sqlite.file import SqliteFile
 
-SCHEMA = "create table if not exists numbers (number integer)"
+
+class Numbers(SqliteFile):
+    schema = "create table if not exists numbers (number integer)"
+    wal = True
 
 
 def test_the_log_of_a_deleted_file_is_not_applied_to_a_new_one(tmp_path: Path) -> None:
     path, log = tmp_path / "new.sqlite", tmp_path / "new.sqlite-wal"
-    file = SqliteFile(path, SCHEMA, "the file", "delete it", wal=True)
+    file = Numbers(path)
     with file.open_to_write() as before:
         before.execute("insert into numbers values (1)")
     shutil.copy(log, tmp_path / "log")
@@ -20,7 +24,7 @@ def test_the_log_of_a_deleted_file_is_not_applied_to_a_new_one(tmp_path: Path) -
     path.unlink()
     (tmp_path / "log").rename(log)
 
-    assert file.faults(lambda _: None) == []
+    assert asyncio.run(file.faults()) == []
     opened = file.open_to_write()
     assert opened.execute("select count(*) from numbers").fetchone() == (0,)
     opened.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -13,6 +14,7 @@ import httpx
 
 from app.adapters.providers.http import Event, Provider, events_of
 from app.domain.answer import Usage
+from app.domain.characters import well_formed
 from app.domain.cost import Units
 from app.domain.errors import ProviderUnavailable
 from app.domain.generated_text.events import (
@@ -33,6 +35,8 @@ from app.domain.prompts import (
 from app.domain.retrieval.query import Turn
 from app.services.ports import GenerationRequest
 from app.services.provider_calls import ProviderCalls, tokens_about
+
+_log = logging.getLogger(__name__)
 
 Body: TypeAlias = Mapping[str, object]
 
@@ -59,7 +63,14 @@ class StreamReader(ABC):
 
     @abstractmethod
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
-        """Raise ProviderError if the event reports that the generation failed."""
+        """Raise ProviderUnavailable if the event reports that the generation failed."""
+
+    def failed(self, said: str) -> ProviderUnavailable:
+        """Log what the provider said, which is not for readers; return the error."""
+        fields = {"provider": self.provider.name, "error": well_formed(said[:300])}
+        _log.warning("provider.generation_failed", extra=fields)
+        message = f"{self.provider.name} could not answer: the generation failed"
+        return ProviderUnavailable(message)
 
     @asynccontextmanager
     async def wait(self) -> AsyncIterator[None]:
@@ -171,9 +182,7 @@ class ChatModel(ABC):
                     return await stack.enter_async_context(response)
 
             response = await call.run(begin)
-            events = await stack.enter_async_context(
-                aclosing(events_of(response, self.provider.name))
-            )
+            events = await stack.enter_async_context(aclosing(events_of(response)))
             while not (reader.ended or reader.text.full):
                 async with reader.wait():
                     event = await anext(events, None)

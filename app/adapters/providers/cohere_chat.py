@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 
 from app.adapters.providers.chat import Body, ChatModel, StreamReader
 from app.adapters.providers.http import Event, Provider, field_of, text_of, usage_of
 from app.domain.characters import well_formed
-from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.generated_text.events import GeneratedCitation, GeneratorEvent
 from app.domain.generated_text.model_text import ModelText
 from app.domain.prompts import ANSWER_FROM_DOCUMENTS, answer_messages, visible
 from app.domain.retrieval.query import ContextPassage
 from app.services.ports import GenerationRequest
-
-logger = logging.getLogger(__name__)
 
 EVENT_SECONDS = 20.0
 """Time limit for each event: an answer may take longer."""
@@ -82,14 +78,8 @@ class ChatReader(StreamReader):
 
     def _end(self, delta: object) -> None:
         reason = text_of(delta, "finish_reason") or "COMPLETE"
-        if reason == "TIMEOUT":
-            message = "Cohere could not answer: the generation took too long"
-            raise ProviderUnavailable(message)
-        if reason.startswith("ERROR"):
-            error = well_formed(text_of(delta, "error")[:300])
-            logger.warning("cohere.generation_failed", extra={"error": error})
-            message = "Cohere could not answer: the generation failed"
-            raise ProviderError(message)
+        if reason.startswith(("ERROR", "TIMEOUT")):
+            raise self.failed(text_of(delta, "error") or reason)
         # The billed tokens or, if they are missing, the used ones.
         counts = field_of(delta, "usage", "billed_units") or field_of(delta, "usage", "tokens")
         self.usage = usage_of(field_of(counts, "input_tokens"), field_of(counts, "output_tokens"))

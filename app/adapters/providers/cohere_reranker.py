@@ -51,8 +51,8 @@ class CohereReranker:
         """
         if not texts:
             return []
-        estimate = self._estimate(question, texts)
-        async with self.calls.call(estimate, _SECONDS) as call:
+        amount = self._amount(question, texts)
+        async with self.calls.call(self._units(amount), _SECONDS) as call:
 
             async def send() -> list[tuple[int, float]]:
                 with self.client.provider.errors("rerank"):
@@ -62,37 +62,27 @@ class CohereReranker:
                         documents=list(texts),
                         request_options=NO_RETRIES,
                     )
-                    call.bill(self._billed(response) or estimate)
+                    unit = "input_tokens" if self.calibrated else "search_units"
+                    call.bill(self._units(billed_by(response, unit) or amount))
                     return _ranking(response, len(texts))
 
             return await call.run(send)
 
-    def _estimate(self, question: str, texts: Sequence[str]) -> Units:
+    def _amount(self, question: str, texts: Sequence[str]) -> int:
+        """Estimate what will be billed."""
         if not self.calibrated:
-            return Units(searches=ceil(len(texts) / _TEXTS_PER_SEARCH))
-        pairs = len(texts) * self.count_tokens(question)
-        return Units(input_tokens=pairs + sum(map(self.count_tokens, texts)))
+            return ceil(len(texts) / _TEXTS_PER_SEARCH)
+        return len(texts) * self.count_tokens(question) + sum(map(self.count_tokens, texts))
 
-    def _billed(self, response: V2RerankResponse) -> Units | None:
-        """Return the billed units; None if the response does not name them."""
-        if self.calibrated:
-            tokens = billed_by(response, "input_tokens")
-            return Units(input_tokens=tokens) if tokens else None
-        searches = billed_by(response, "search_units")
-        return Units(searches=searches) if searches else None
+    def _units(self, amount: int) -> Units:
+        return Units(input_tokens=amount) if self.calibrated else Units(searches=amount)
 
 
 def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:
-    scores: dict[int, float] = {}
-    for result in response.results:
-        index, score = result.index, result.relevance_score
-        # The SDK does not check types: a missing score is None.
-        sound = isinstance(score, float | int) and 0.0 <= score <= 1.0
-        if index not in range(count) or index in scores or not sound:
-            message = "Cohere could not rerank: its ranking is invalid"
-            raise ProviderError(message)
-        scores[index] = score
-    if not scores:
-        message = "Cohere could not rerank: an empty ranking"
+    # The SDK does not check types: a missing score is None.
+    scores = {one.index: one.relevance_score for one in response.results}
+    sound = all(at in range(count) and 0.0 <= score <= 1.0 for at, score in scores.items())
+    if not (scores and sound):
+        message = "Cohere could not rerank: its ranking is invalid"
         raise ProviderError(message)
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))

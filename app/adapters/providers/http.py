@@ -32,13 +32,10 @@ from app.domain.errors import (
 )
 
 MAX_BYTES = 32 * 2**20
-"""Limit on the bytes of a stream."""
+"""Limit on the bytes of a stream. A long answer with its reasoning has about 10,000 events."""
 MAX_ERROR_BYTES = 4_096
 """Read of the body of an error."""
 MAX_LINE_BYTES = 2**20
-MAX_LINES = 100_000
-"""Limit on the lines of a stream, two to four for an event. A long answer with its reasoning has
-about 10,000 events."""
 # Each answer uses a connection while it is generated. With httpx's default limit of 100, the 101st
 # reader, and every search meanwhile, would wait for a free connection and fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
@@ -172,25 +169,28 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-async def events_of(response: httpx.Response, provider: str) -> AsyncGenerator[Event, None]:
+async def events_of(response: httpx.Response) -> AsyncGenerator[Event, None]:
     """Yield the JSON objects of server-sent events, up to `[DONE]`.
 
-    ProviderUnavailable if an event is no JSON object, or if the stream exceeds a limit.
+    ValueError, TypeError or RecursionError if an event is no JSON object, or if the stream exceeds
+    a limit: `Provider.errors` translates them.
     """
     # Split at line feeds only: JSON may contain other line separators.
-    rest, size, count = b"", 0, 0
+    rest, size = b"", 0
     async for chunk in response.aiter_raw():
         *lines, rest = (rest + chunk).split(b"\n")
-        size, count = size + len(chunk), count + len(lines)
-        if size > MAX_BYTES or count > MAX_LINES or len(rest) > MAX_LINE_BYTES:
-            message = f"{provider} could not answer: its response is too long"
-            raise ProviderUnavailable(message)
+        size += len(chunk)
+        if size > MAX_BYTES or len(rest) > MAX_LINE_BYTES:
+            raise ValueError("too long")
         for line in lines:
             data = line.removeprefix(b"data:").strip()
             if data == b"[DONE]":
                 return
             if line.startswith(b"data:") and data:
-                yield _json_object(data, provider)
+                event = json.loads(data.decode("utf-8", errors="replace"))
+                if not isinstance(event, dict):
+                    raise TypeError("no object")
+                yield event
                 # Events that arrived together are read without a wait: let other requests run.
                 await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -204,17 +204,6 @@ async def beginning(chunks: AsyncIterable[bytes], limit: int = MAX_ERROR_BYTES) 
         if len(read) == limit:
             break
     return bytes(read)
-
-
-def _json_object(data: bytes, provider: str) -> Event:
-    try:
-        event = json.loads(data.decode("utf-8", errors="replace"))
-    except (ValueError, RecursionError):
-        event = None
-    if not isinstance(event, dict):
-        message = f"{provider} could not answer: it sent an event that is unreadable"
-        raise ProviderUnavailable(message)
-    return event
 
 
 def field_of(value: object, *path: str | int) -> object:

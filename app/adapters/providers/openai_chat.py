@@ -26,17 +26,9 @@ from app.adapters.providers.http import (
     usage_of,
 )
 from app.adapters.providers.prompt_speed import PromptSpeed
-from app.domain.characters import well_formed
-from app.domain.errors import ProviderError
 from app.domain.generated_text.events import GeneratorEvent
 from app.domain.generated_text.model_text import ModelText
-from app.domain.prompts import (
-    ANSWER_FROM_NUMBERED_SOURCES,
-    ChatMessage,
-    answer_messages,
-    short_messages,
-    sources_message,
-)
+from app.domain.prompts import ChatMessage, numbered_messages
 from app.domain.retrieval.query import ContextPassage
 from app.services.ports import GenerationRequest
 from app.services.provider_calls import ProviderCalls, tokens_about
@@ -116,12 +108,8 @@ class OpenAIGenerator(ChatModel):
         self, request: GenerationRequest, context: Sequence[ContextPassage]
     ) -> Sequence[ChatMessage]:
         sources = [(" > ".join(one.passage.heading_path), one.passage.text) for one in context]
-        if self._short_prompt:
-            return short_messages(request.question, request.history, sources)
-        system, *conversation = answer_messages(
-            ANSWER_FROM_NUMBERED_SOURCES, request.question, request.history
-        )
-        return (system, sources_message(sources), *conversation)
+        question, short = request.question, self._short_prompt
+        return numbered_messages(question, request.history, sources, short=short)
 
 
 class _Reader(StreamReader):
@@ -145,10 +133,7 @@ class _Reader(StreamReader):
 
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         if error := event.get("error"):
-            said = text_of(error, "message") or text_of(error)
-            logger.warning("openai.generation_failed", extra={"error": well_formed(said[:300])})
-            message = "the model server could not answer: the generation failed"
-            raise ProviderError(message)
+            raise self.failed(text_of(error, "message") or text_of(error))
         if usage := event.get("usage"):
             self._count(usage)
         choice = field_of(event, "choices", 0)

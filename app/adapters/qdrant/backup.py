@@ -30,7 +30,7 @@ from app.adapters.qdrant.payload import (
     to_payload,
 )
 from app.domain.book_id import BookId
-from app.domain.errors import IndexUnreadable, InputError, RagError, StorageError
+from app.domain.errors import IndexUnreadable, InputError, RagError
 from app.domain.indexed_book import BookManifest, IndexPoint, Snapshot
 from app.domain.ledger import Ledger, from_lines, to_lines
 from app.domain.retrieval.query import SparseVector
@@ -47,16 +47,12 @@ _STATE, _BOOKS = "state/", "books.json"
 def writing_backup(path: Path) -> Iterator[NewBackup]:
     """Yield a backup that appears at `path`, for its owner only, when the block ends.
 
-    Until then it has a name of its own, and is removed if the block fails. InputError if `path`
-    cannot be written; StorageError if the disk fails.
+    Until then it has a name of its own, and is removed if the block fails. InputError if it cannot
+    be written there.
     """
+    part = None
     try:
-        descriptor, name = mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".part")
-    except OSError as error:
-        message = f"{path}: cannot be written ({error.strerror}): choose another file"
-        raise InputError(message) from error
-    part = Path(name)
-    try:
+        descriptor, part = mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".part")
         with os.fdopen(descriptor, "r+b") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 backup = NewBackup(archive, path.parent)
@@ -64,12 +60,14 @@ def writing_backup(path: Path) -> Iterator[NewBackup]:
                 archive.writestr(_BOOKS, json.dumps(list(map(manifest_to_json, backup.books))))
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+        Path(part).replace(path)
     except OSError as error:
-        message = f"{path}: {error.strerror or error}; check its folder and free space"
-        raise StorageError(message) from error
+        reason = error.strerror or error
+        message = f"{path}: cannot be written ({reason}): choose another file or free space"
+        raise InputError(message) from error
     finally:
-        part.unlink(missing_ok=True)
+        if part:
+            Path(part).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from app.adapters.qdrant.edge_books import RECHECK_SECONDS, OpenBooks
+from app.adapters.qdrant.edge_books import RECHECK_SECONDS, OpenBook
 from app.adapters.qdrant.edge_folder import BookFolder
 from app.adapters.qdrant.edge_generation import Frequencies, Generation
 from app.adapters.qdrant.edge_shard import storage_errors
@@ -31,23 +32,24 @@ class EdgeIndex:
         """Nothing is opened yet; the first `begin` creates folders. `clock` gives seconds."""
         self._root = home / "index"
         self._clock = clock
-        self._books = OpenBooks(clock)
+        self._open: dict[BookId, OpenBook] = {}
         self._list: BookList | None = None
         """None until the first listing has ended: questions that come meanwhile list, too."""
+        self._listed_at = -math.inf
 
     async def books(self) -> BookList:
-        if self._list is None or self._clock() - self._books.listed_at >= RECHECK_SECONDS:
+        if self._list is None or self._clock() - self._listed_at >= RECHECK_SECONDS:
             self._list = await self._list_books()
         return self._list
 
     async def damaged(self) -> Mapping[BookId, Damage]:
-        return self._books.damaged()
+        return {book: one.damage for book, one in list(self._open.items()) if one.damage}
 
     @in_thread
     def begin(self, book: BookId, dimension: int) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
-        switched = partial(self._books.look_again, BookId(book))
-        return EdgeWriter(self._folder(book), dimension, switched)
+        one = self._book(book)
+        return EdgeWriter(one.folder, dimension, one.look_again)
 
     @in_thread
     def search(
@@ -72,7 +74,7 @@ class EdgeIndex:
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
         found: list[Chunk] = []
         for book, ids in wanted.items():
-            cached = self._books.cached(book, ids)
+            cached = self._book(book).cached(ids)
             # A thread would cost a search a quarter of its CPU time.
             in_memory = ids and cached.keys() >= {*ids}
             found += map(cached.__getitem__, ids) if in_memory else await self._fetch(book, ids)
@@ -106,7 +108,7 @@ class EdgeIndex:
     @in_thread
     def faults(self, book: BookId, *, previous: bool = False) -> list[str]:
         """Check `current` and every byte of the generation."""
-        folder = self._folder(book)
+        folder = self._book(book).folder
 
         def check() -> None:
             for number in folder.kept()[previous:][:1]:
@@ -122,45 +124,50 @@ class EdgeIndex:
     @contextmanager
     def _changing(self, book: BookId) -> Iterator[BookFolder]:
         """Lock a published book. BookNotFound if it is not published, IndexBusy."""
-        folder = self._folder(book)
-        with storage_errors(folder.path):
-            folder.require_published()
-            with folder.lock():
-                folder.require_published()
-                yield folder
-        self._books.look_again(folder.book)
+        one = self._book(book)
+        with storage_errors(one.folder.path):
+            one.folder.require_published()
+            with one.folder.lock():
+                one.folder.require_published()
+                yield one.folder
+        one.look_again()
 
     @in_thread
     def snapshot(self, book: BookId) -> Snapshot:
         """Read the current generation, which stays open: its folder may be removed meanwhile."""
-        generation = self._books.get(self._folder(book))
+        generation = self._book(book).get()
         return Snapshot(generation.manifest, generation.pages())
 
     @in_thread
     def check(self) -> None:
         list(self._each((), lambda one: one.manifest))
 
-    def _folder(self, book: BookId) -> BookFolder:
-        return BookFolder(self._root / BookId(book))
+    def _book(self, book: BookId) -> OpenBook:
+        if found := self._open.get(book):
+            return found
+        folder = BookFolder(self._root / BookId(book))
+        return self._open.setdefault(folder.book, OpenBook(folder, self._clock, self._relist))
 
-    def _folders(self) -> list[BookFolder]:
-        """The folders of all books, of which some may not be published."""
+    def _books(self) -> list[OpenBook]:
+        """All books, of which some may not be published."""
         with storage_errors(self._root):
-            if not self._root.is_dir():
-                return []
-            paths = sorted(path for path in self._root.iterdir() if is_book_id(path.name))
-        return [BookFolder(path) for path in paths]
+            names = os.listdir(self._root) if self._root.is_dir() else []  # noqa: PTH208
+        return [self._book(BookId(name)) for name in sorted(filter(is_book_id, names))]
+
+    def _relist(self) -> None:
+        self._listed_at = -math.inf
 
     @in_thread
     def _list_books(self) -> BookList:
         """Return the known list if no manifest has changed."""
-        self._books.listed_at = self._clock()
-        manifests, folders = [], self._folders()
-        self._books.keep_only({folder.book for folder in folders})
-        for folder in folders:
+        self._listed_at = self._clock()
+        manifests, books = [], self._books()
+        for gone in self._open.keys() - {one.folder.book for one in books}:
+            self._open.pop(gone, None)
+        for one in books:
             # `damaged` reports unreadable books. A book that was removed meanwhile is in neither.
             with suppress(StorageError, BookNotFound):
-                manifests.append(self._books.manifest(folder))
+                manifests.append(one.manifest())
         found, known = BookList(manifests), self._list
         return known if known is not None and known.named() == found.named() else found
 
@@ -173,9 +180,9 @@ class EdgeIndex:
         are unreadable.
         """
         asked, failed = 0, None
-        for folder in map(self._folder, dict.fromkeys(books)) if books else self._folders():
+        for one in map(self._book, dict.fromkeys(books)) if books else self._books():
             try:
-                found = self._ask(folder, ask)
+                found = self._ask(one, ask)
             except BookNotFound:
                 # Without names, a book that was removed since the listing is not an error.
                 if books:
@@ -188,27 +195,27 @@ class EdgeIndex:
         if failed and not asked:
             raise failed
 
-    def _ask(self, folder: BookFolder, ask: Callable[[Generation], _Found]) -> _Found:
-        generation = self._books.get(folder)
+    def _ask(self, one: OpenBook, ask: Callable[[Generation], _Found]) -> _Found:
+        generation = one.get()
         try:
             with generation.errors():
                 return ask(generation)
         except StorageError:
-            self._books.look_again(folder.book)
+            one.look_again()
             raise
 
     def _pooled(self, books: Sequence[BookId], terms: Sequence[int]) -> Frequencies | None:
         """Return the document frequencies of several books; None for one book or no terms."""
-        if not terms or len(set(books) if books else self._folders()) < 2:
+        if not terms or len(set(books) if books else self._books()) < 2:
             return None
         return Frequencies.pooled(list(self._each(books, lambda one: one.frequencies)), terms)
 
     @in_thread
     def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        folder = self._folder(book)
-        found = self._ask(folder, lambda one: one.retrieve(chunk_ids))
+        one = self._book(book)
+        found = self._ask(one, lambda current: current.retrieve(chunk_ids))
         missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in found]
-        if missing and (previous := Generation.previous(folder)):
+        if missing and (previous := Generation.previous(one.folder)):
             # For questions that searched before the switch.
             with suppress(StorageError), previous.errors():
                 found |= previous.retrieve(missing)

@@ -1,17 +1,15 @@
-"""The generations of the embedded index that this process has open."""
+"""The generation of a book of the embedded index that answers in this process."""
 
 from __future__ import annotations
 
 import logging
 import math
-import threading
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from threading import Lock
 
 from app.adapters.qdrant.edge_folder import BookFolder, Stamp
 from app.adapters.qdrant.edge_generation import Generation
 from app.adapters.qdrant.edge_shard import storage_errors
-from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, StorageError
 from app.domain.indexed_book import BookManifest, Damage
@@ -28,135 +26,113 @@ _RETRY_SECONDS = 30.0
 reads the whole generation."""
 
 
-@dataclass(slots=True)
-class _OpenBook:
-    """What this process knows of a published book."""
-
-    stamp: Stamp
-    generation: Generation | None
-    """The generation that answers; None if none can be opened."""
-    damage: Damage | None = None
-    """Damage of the current generation."""
-    retry_at: float = math.inf
-    """Time of the next check of a damaged book."""
-    looked_at: float = -math.inf
-
-    def is_due(self, now: float) -> bool:
-        """Whether to open the book again although `current` was not switched."""
-        one = self.generation
-        return now >= self.retry_at or (one is not None and bool(one.stored.wrong_sizes()))
-
-    def answering(self) -> Generation:
-        """StorageError if no generation can be opened."""
-        if self.generation is None:
-            raise StorageError(self.damage.reason if self.damage else "")
-        return self.generation
-
-
-class OpenBooks:
-    """Opens books at their first use and again after a switch. Thread-safe.
+class OpenBook:
+    """Opens a book at its first use and again after a switch. Thread-safe.
 
     Opens the current generation if its files have not changed since publication. Otherwise the one
     that was open answers, or the previous one; if neither can be opened, none.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """No book is open yet; `clock` gives seconds."""
-        self._clock = clock
-        self._books: dict[BookId, _OpenBook] = {}
-        self.listed_at = -math.inf
-        """Time of the last listing of the books; -inf after a change that this process knows."""
-        self._opening = threading.Lock()
+    def __init__(
+        self, folder: BookFolder, clock: Callable[[], float], on_change: Callable[[], None]
+    ) -> None:
+        """Nothing is opened yet; `clock` gives seconds.
 
-    def get(self, folder: BookFolder) -> Generation:
+        `on_change` is called when another generation answers, or may.
+        """
+        self.folder = folder
+        self.damage: Damage | None = None
+        """Damage of the current generation."""
+        self._clock = clock
+        self._on_change = on_change
+        self._generation: Generation | None = None
+        """The generation that answers; None if none can be opened."""
+        self._stamp: Stamp = None
+        self._look_at = -math.inf
+        self._retry_at = math.inf
+        """Time of the next check of a damaged book."""
+        self._opening = Lock()
+
+    def get(self) -> Generation:
         """Return the generation that answers.
 
         While one thread opens a new generation, the others use the old one. BookNotFound if the
         book is not published, StorageError if none of its generations can be opened.
         """
-        known = self._books.get(folder.book)
-        if known and self._is_fresh(known):
-            return known.answering()
-        if not self._opening.acquire(blocking=known is None):
-            return known.answering()  # type: ignore[union-attr]  # only a known book does not wait
-        try:
-            return self._look(folder).answering()
-        finally:
-            self._opening.release()
+        if not self._is_fresh() and self._opening.acquire(blocking=self._generation is None):
+            try:
+                self._look()
+            finally:
+                self._opening.release()
+        if self._generation is None:
+            raise StorageError(self.damage.reason if self.damage else "")
+        return self._generation
 
-    def cached(self, book: BookId, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+    def cached(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
         """Return those of the chunks that are in memory, by id; none if the book needs a look.
 
         Reads no file.
         """
-        known = self._books.get(book)
-        if known is None or not self._is_fresh(known):
-            return {}
-        return known.answering().cached(chunk_ids)
+        return self._generation.cached(chunk_ids) if self._generation and self._is_fresh() else {}
 
-    def manifest(self, folder: BookFolder) -> BookManifest:
+    def manifest(self) -> BookManifest:
         """Return the manifest of the generation that answers, without opening the book."""
-        if folder.book not in self._books:
+        if self._generation is None and self.damage is None:
             try:
-                with storage_errors(folder.path):
-                    return folder.settled(lambda: folder.stored(folder.kept()[0])).manifest
+                with storage_errors(self.folder.path):
+                    current = lambda: self.folder.stored(self.folder.kept()[0])  # noqa: E731
+                    return self.folder.settled(current).manifest
             except StorageError:
                 pass  # the generation before may answer
-        return self.get(folder).manifest
+        return self.get().manifest
 
-    def damaged(self) -> dict[BookId, Damage]:
-        """Return the damaged books that are known so far. Reads no file."""
-        return {book: one.damage for book, one in list(self._books.items()) if one.damage}
-
-    def look_again(self, book: BookId) -> None:
+    def look_again(self) -> None:
         """Make the next `get` open the book again, after a switch or a failure of the engine."""
-        self.listed_at = -math.inf
-        if known := self._books.get(book):
-            known.looked_at = known.retry_at = -math.inf
+        self._look_at = self._retry_at = -math.inf
+        self._on_change()
 
-    def keep_only(self, published: Collection[BookId]) -> None:
-        """Forget books that are no longer published."""
-        for book in set(self._books).difference(published):
-            self._books.pop(book, None)
-
-    def _is_fresh(self, known: _OpenBook) -> bool:
+    def _is_fresh(self) -> bool:
         """Whether the book needs no look now; one that cannot answer is looked at each time."""
-        return bool(known.generation) and self._clock() - known.looked_at < RECHECK_SECONDS
+        return self._generation is not None and self._clock() < self._look_at
 
-    def _look(self, folder: BookFolder) -> _OpenBook:
-        with storage_errors(folder.path):
-            stamp, known = folder.stamp(), self._books.get(folder.book)
-        if known is None or known.stamp != stamp or known.is_due(self._clock()):
-            known = self._open(folder)
-        known.looked_at = self._clock()
-        return known
+    def _look(self) -> None:
+        with storage_errors(self.folder.path):
+            stamp = self.folder.stamp()
+        if not self._is_unchanged(stamp):
+            try:
+                self._open()
+            finally:
+                self._on_change()
+            self._stamp = stamp
+        self._look_at = self._clock() + RECHECK_SECONDS
 
-    def _open(self, folder: BookFolder) -> _OpenBook:
-        """Open the current generation; if it cannot be read, set the book aside."""
-        stamp, book = None, folder.book
+    def _is_unchanged(self, stamp: Stamp) -> bool:
+        """Whether what answers, or the damage, is still that of `current` and its files."""
+        open_now = self._generation
+        if stamp != self._stamp or self._clock() >= self._retry_at:
+            return False
+        return not open_now.stored.wrong_sizes() if open_now else self.damage is not None
+
+    def _open(self) -> None:
+        """Open the current generation; if it cannot be read, set it aside."""
         try:
-            with storage_errors(folder.path):
-                stamp = folder.stamp()
-                load = lambda: Generation.load(folder, folder.kept()[0])  # noqa: E731
-                self._books[book] = _OpenBook(stamp, folder.settled(load))
-                self.listed_at = -math.inf
+            with storage_errors(self.folder.path):
+                load = lambda: Generation.load(self.folder, self.folder.kept()[0])  # noqa: E731
+                self._generation, self.damage = self.folder.settled(load), None
+                self._retry_at = math.inf
         except BookNotFound:
-            self._books.pop(book, None)
+            self._generation = self.damage = None
             raise
         except StorageError as error:
-            known = self._books.get(book)
-            usable = known and known.generation and not known.generation.is_cut()
-            answers = known.generation if known and usable else Generation.previous(folder)
-            self._set_aside(book, stamp, answers, error)
-        return self._books[book]
+            usable = self._generation and not self._generation.is_cut()
+            other = self._generation if usable else Generation.previous(self.folder)
+            self._set_aside(other, str(error))
 
-    def _set_aside(
-        self, book: BookId, stamp: Stamp, answers: Generation | None, error: StorageError
-    ) -> None:
+    def _set_aside(self, answers: Generation | None, reason: str) -> None:
         """Answer from another generation, or not at all, and try again later."""
-        damage, known = Damage(str(error), answers=answers is not None), self._books.get(book)
-        if known is None or damage != known.damage:
+        damage = Damage(reason, answers=answers is not None)
+        if damage != self.damage:
             event = "index.generation_damaged" if answers else "index.book_set_aside"
-            _log.error(event, extra={"book": book, "reason": damage.reason})
-        self.listed_at = -math.inf
-        self._books[book] = _OpenBook(stamp, answers, damage, self._clock() + _RETRY_SECONDS)
+            _log.error(event, extra={"book": self.folder.book, "reason": reason})
+        self._generation, self.damage = answers, damage
+        self._retry_at = self._clock() + _RETRY_SECONDS

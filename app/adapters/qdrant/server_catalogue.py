@@ -56,8 +56,8 @@ class Catalogue:
         async with self._refreshing:
             now = self._clock()
             if now - self._refreshed >= _RECHECK_SECONDS:
-                changed = await self._read_changed()
-                if changed or self._damaged or now - self._compared >= _COMPARE_SECONDS:
+                await self._read_changed()
+                if self._damaged or now - self._compared >= _COMPARE_SECONDS:
                     await self._compare()
                     self._compared = now
                 self._refreshed = now
@@ -81,8 +81,8 @@ class Catalogue:
             raise IndexUnreadable(failed)
         return found
 
-    async def _read_changed(self) -> bool:
-        """Read the records that have changed, forget books that are gone; return if any has."""
+    async def _read_changed(self) -> None:
+        """Read the records that have changed, and forget books that are gone."""
         if not self._version_is_checked:
             store = self._records.store
             check_version(store.address, (await store.client.info()).version)
@@ -91,10 +91,10 @@ class Catalogue:
         found = {BookId(name): one for name, one in revisions.items() if is_book_id(name)}
         kept = {book: one for book, one in self._known.items() if found.get(book) == one.revision}
         if kept.keys() == found.keys() == self._known.keys():
-            return False
+            return
         changed = [book for book in found if book not in kept]
         self._known = kept | await self._records.read_many(changed)
-        return True
+        self._compared = -math.inf
 
     async def _compare(self) -> None:
         """Compare all books with what was published; set aside those that differ."""

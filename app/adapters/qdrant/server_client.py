@@ -5,7 +5,7 @@ A failed call is repeated, on another node if there is one.
 Every call of this package is idempotent. Reads change nothing. Point ids follow from generation
 and chunk, and deletions name what they delete. A book's record is replaced only if it still has its
 last revision, which is random: if the first attempt was applied but its answer was lost, the
-repetition does nothing. `Records.replace` reads the record back in either case.
+repetition does nothing. `Records.put` reads the record back in either case.
 """
 
 from __future__ import annotations
@@ -45,20 +45,8 @@ _PAUSE_SECONDS = 0.05
 _READY_SECONDS = 1.0
 _NONE_READY = "no node of the cluster is ready"
 
-_READS = frozenset(
-    (
-        "collection_exists",
-        "count",
-        "facet",
-        "get_aliases",
-        "get_collection",
-        "get_collections",
-        "info",
-        "query_batch_points",
-        "retrieve",
-        "scroll",
-    )
-)
+_WRITES = ("create", "delete", "overwrite", "upsert")
+"""What the names of calls that change something begin with."""
 
 _HTTP_PORT = 6333
 """Port that qdrant-client uses if an address has none."""
@@ -83,10 +71,7 @@ def addresses(url: str) -> list[str]:
     found = [
         part if "//" in part else f"http://{part}" for part in re.split(r"[,\s]+", url) if part
     ]
-    if not found:
-        message = "QDRANT_URL: no address; write http://HOST:6333"
-        raise ConfigError(message)
-    for address in found:
+    for address in found or [""]:
         if not is_web_address(address.partition("?")[0]):
             message = (
                 f"QDRANT_URL: {without_password(address)!r} is not an http or https address: write "
@@ -146,8 +131,8 @@ class Nodes:
             call: Awaitable[object] = getattr(client, name)(*args, **kwargs)
             return call
 
-        read = name in _READS
-        ask, seconds = (self._hedged, READ_SECONDS) if read else (self._once, WRITE_SECONDS)
+        write = name.startswith(_WRITES)
+        ask, seconds = (self._once, WRITE_SECONDS) if write else (self._hedged, READ_SECONDS)
         end = None
         with server_errors(self._address):
             while True:

@@ -85,7 +85,7 @@ class ServerStore:
         """Create the two collections and their indexes where they are missing. StorageError."""
         await self._create(
             self.books,
-            dict.fromkeys(("book", "revision"), models.PayloadSchemaType.KEYWORD),
+            {"revision": models.PayloadSchemaType.KEYWORD},
             vectors_config={},
             # If fewer replicas than this factor accept a write, Qdrant reports an error but keeps
             # the write on those that did. With 1, replicas that failed are disabled instead, so two

@@ -113,9 +113,9 @@ class _Blocks:
     def _heading(self, element: HtmlElement) -> list[Draft]:
         number = element.get("aria-level") or str(element.tag)[1:]
         level = int(number) if number in _LEVELS else 2
-        found, anchor = inline(element, self._tree), _heading_id(element)
+        found = inline(element, self._tree)
         text = found.marked.replace("\n", f"{EDGE} {EDGE}")
-        return [Draft(BlockKind.HEADING, text, level=level, anchor=anchor, element_id=anchor)]
+        return [Draft(BlockKind.HEADING, text, level=level, element_id=_heading_id(element))]
 
     def _code(self, element: HtmlElement) -> list[Draft]:
         # mdBook writes a listing as one <pre> in another.
@@ -244,7 +244,10 @@ class _Blocks:
         return [figure]
 
     def _quote(self, element: HtmlElement) -> list[Draft]:
-        return [compose(BlockKind.QUOTE, self.of(element))]
+        drafts = self.of(element)
+        # Sphinx and Texinfo indent lists and code so.
+        speaks = any(one.kind is BlockKind.PARAGRAPH for one in drafts)
+        return [compose(BlockKind.QUOTE, drafts)] if speaks else drafts
 
     def _nothing(self, _: HtmlElement) -> list[Draft]:
         return []

@@ -61,7 +61,8 @@ def read_book(
     own_id = edition.id_of(book_id or book_id_of(book_name(folder)))
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
     reader = PageReader(files, mark=mark)
-    opened = _open(folder, files, site, base_url, edition)
+    found = _opened(folder, files, site, base_url, edition.version)
+    opened = next((one for one in found if one.edition == edition), found[0])
     documents: Sequence[Document] = list(reader.read(opened, advance))
     if not documents:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
@@ -73,15 +74,15 @@ def read_book(
     return replace(_book(own_id, opened, documents), warnings=tuple(warnings))
 
 
-def _open(
-    folder: Path, files: SourceFiles, site: Site | None, base_url: str, edition: Edition
-) -> OpenedBook:
+def _opened(
+    folder: Path, files: SourceFiles, site: Site | None, base_url: str, version: str = ""
+) -> tuple[OpenedBook, ...]:
+    """Open the editions of a book, the default one first; sources are one, of this version."""
     if site is None and is_built_site(folder):
-        found = open_site_folder(folder, base_url)
-        return next((one for one in found if one.edition == edition), found[0])
+        return open_site_folder(folder, base_url)
     if folder.is_dir():
-        return open_sources(files, site, base_url, edition.version)
-    return open_page(folder.name, site, base_url)
+        return (open_sources(files, site, base_url, version),)
+    return (open_page(folder.name, site, base_url),)
 
 
 def is_built_site(folder: Path) -> bool:
@@ -106,14 +107,12 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
 
 
 def editions_of(folder: Path, *, site: Site | None, base_url: str) -> tuple[Edition, ...]:
-    """Return the editions of a book's folder, the default one first. BookError if it is missing."""
+    """Return the editions of a book's folder, the default one first.
+
+    BookError if it is missing or has no page.
+    """
     folder = _existing(folder)
-    if site is not None or not folder.is_dir():
-        return (ONLY,)
-    if not is_built_site(folder):
-        open_sources(SourceFiles(folder), site, base_url)  # raises if there is nothing to read
-        return (ONLY,)
-    return tuple(one.edition for one in open_site_folder(folder, base_url))
+    return tuple(one.edition for one in _opened(folder, SourceFiles(folder), site, base_url))
 
 
 def _existing(folder: Path) -> Path:

@@ -112,10 +112,8 @@ def _author_id(draft: Draft) -> str:
 def _blocks(
     info: PageInfo, title: str, drafts: Sequence[Draft], *, exact: bool, has_elements: bool
 ) -> Iterator[Block]:
-    sections = _Sections(title, drafts)
     at, span = 0, (0, 0)
-    for draft in drafts:
-        sections.reach(draft)
+    for draft, (path, section) in zip(drafts, _sections(title, drafts), strict=True):
         own = (at, at + len(draft.text))
         at = own[1] + len(BETWEEN)
         if exact:
@@ -123,13 +121,13 @@ def _blocks(
         elif draft.span != NO_SPAN:
             span = draft.span  # else it is of the same place as the block before it
         ids = (ident for _, ident in reversed(draft.signatures) if ident)
-        anchor, runs = next(ids, sections.anchor), runs_of(draft.marked)
+        anchor, runs = next(ids, section), runs_of(draft.marked)
         yield Block(
             draft.kind,
             draft.text,
             info.file,
             *span,
-            heading_path=(*sections.path, *(name for name, _ in draft.signatures)),
+            heading_path=(*path, *(name for name, _ in draft.signatures)),
             anchor=anchor,
             url=with_anchor(info.url, anchor),
             level=draft.level,
@@ -143,32 +141,22 @@ def _blocks(
         )
 
 
-class _Sections:
-    """The headings above the next block."""
-
-    def __init__(self, title: str, drafts: Sequence[Draft]) -> None:
-        self._title = title
-        self._has_ids = any(one.anchor for one in drafts if one.kind is BlockKind.HEADING)
-        self._open: list[tuple[int, Draft]] = []
-        """The open sections below the title, each with its level."""
-        self._title_anchor = ""
-        self._title_seen = False
-        self.path: tuple[str, ...] = (title,)
-        self.anchor = ""
-
-    def reach(self, draft: Draft) -> None:
-        """Enter the section of a heading."""
-        if draft.kind is not BlockKind.HEADING:
-            return
-        if not self._title_seen and draft.text == self._title:
-            self._title_seen, self._open, self._title_anchor = True, [], draft.anchor
-        else:
+def _sections(title: str, drafts: Sequence[Draft]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the heading path of each block, and the id of the innermost heading that has one."""
+    headings = [one for one in drafts if one.kind is BlockKind.HEADING]
+    page = next((one for one in headings if one.text == title), None)
+    has_ids = any(one.element_id for one in headings)
+    above: list[tuple[int, Draft]] = []
+    """The headings around, each with its level; that of the page's title is 0."""
+    path: tuple[str, ...] = (title,)
+    anchor = ""
+    for draft in drafts:
+        if draft.kind is BlockKind.HEADING:
             # A second <h1>, without an id on a page with ids, is shown in a box: no section.
-            is_shown = draft.level == 1 and self._title_seen and self._has_ids and not draft.anchor
-            level = _INNERMOST if is_shown else draft.level
-            while self._open and self._open[-1][0] >= level:
-                self._open.pop()
-            self._open.append((level, draft))
-        self.path = (self._title, *(one.text for _, one in self._open))
-        anchors = (one.anchor for _, one in reversed(self._open) if one.anchor)
-        self.anchor = next(anchors, self._title_anchor)
+            is_second = draft.level == 1 and above[:1] == [(0, page)]
+            is_shown = is_second and has_ids and not draft.element_id
+            level = 0 if draft is page else _INNERMOST if is_shown else draft.level
+            above = [*((at, one) for at, one in above if at < level), (level, draft)]
+            path = (title, *(one.text for at, one in above if at))
+            anchor = next((one.element_id for _, one in reversed(above) if one.element_id), "")
+        yield path, anchor

@@ -24,7 +24,7 @@ EDGE = "\x05"
 """Ends a run between whole words; the other marks may stand in a word."""
 PIPE = "\x06"
 """A pipe in a table's cell, which the text escapes."""
-_NO_MARKS = str.maketrans({PIPE: "\\|", BEGIN: None, END: None, GAP: None, EDGE: None})
+_TEXT_OF = ((BEGIN, ""), (END, ""), (GAP, ""), (EDGE, ""), (PIPE, "\\|"))
 _OTHERWISE = re.compile(r"\x01[^\x02]*\x02|\x80")
 _GLUED_BEFORE = re.compile(rf"(?<=[^\s{EDGE}]){RUN_BOUNDARY}")
 _GLUED_AFTER = re.compile(rf"{RUN_BOUNDARY}(?=[^\s{RUN_GLUE}])")
@@ -42,8 +42,6 @@ class Draft:
     span: Span = NO_SPAN
     """Code points of the Markdown source; NO_SPAN of a built page."""
     level: int = 0
-    anchor: str = ""
-    """The id of a heading."""
     language: str = ""
     terms: tuple[str, ...] = ()
     items: Sequence[tuple[str, Span]] = ()
@@ -94,7 +92,10 @@ def unshown(text: str) -> str:
 
 
 def plain(marked: str) -> str:
-    return marked if marked.isprintable() else marked.translate(_NO_MARKS)
+    if not marked.isprintable():
+        for mark, text in _TEXT_OF:
+            marked = marked.replace(mark, text)
+    return marked
 
 
 def runs_of(marked: str) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.mathml import tex_of_mathml
-
 TAG = "x-tex"
 """The element that stands for a formula in a tree; its text is TeX, `display` is "1" or "0"."""
 
@@ -23,6 +21,28 @@ _WHOLE = re.compile(
 _COMMENT = re.compile(r"(?<!\\)%")
 """Begins a TeX comment, which would hide the rest; Markdown removes the backslash of `\\%`."""
 _NUMBER = re.compile(r"\(([\w.]+)\)")
+_SYMBOLS = {"\u2061": "", "\u2062": "", "\u2063": "", "\u2212": "-", "\u00a0": " "}
+_TEMPLATES = {
+    "mfrac": r"\frac{{{}}}{{{}}}",
+    "mroot": r"\sqrt[{1}]{{{0}}}",
+    "msub": "{{{}}}_{{{}}}",
+    "msup": "{{{}}}^{{{}}}",
+    "msubsup": "{{{}}}_{{{}}}^{{{}}}",
+    "munder": "{{{}}}_{{{}}}",
+    "mover": "{{{}}}^{{{}}}",
+    "munderover": "{{{}}}_{{{}}}^{{{}}}",
+}
+"""TeX of elements of MathML with a fixed number of children."""
+_CHILDREN = dict.fromkeys(_TEMPLATES, 2) | {"msubsup": 3, "munderover": 3}
+_AROUND = {
+    "msqrt": r"\sqrt{{{}}}",
+    "mtr": r"{} \\ ",
+    "mtable": r"\begin{{matrix}}{}\end{{matrix}}",
+    "mtext": r"\text{{{}}}",
+    "mfenced": "({})",
+}
+"""TeX of all children."""
+_BETWEEN = {"mtr": " & ", "mfenced": ", "}
 
 
 def delimited(text: str) -> Iterator[tuple[str, bool, str]]:
@@ -83,7 +103,20 @@ def _marked_tex(element: HtmlElement) -> str | None:
     math = next(element.iter("math"), None)
     if latex is not None or math is None:
         return latex
-    return math.get("alttext") or tex_of_mathml(math)
+    return math.get("alttext") or _tex_of_mathml(math)
+
+
+def _tex_of_mathml(element: HtmlElement) -> str:
+    """Return an element of MathML as TeX."""
+    tag = str(element.tag).rpartition(":")[2]
+    if tag in ("annotation", "annotation-xml"):
+        return ""
+    parts = [_tex_of_mathml(one) for one in element if isinstance(one.tag, str)]
+    if len(parts) == _CHILDREN.get(tag):
+        return _TEMPLATES[tag].format(*parts)
+    text = element.text_content() if tag == "mtext" else " ".join((element.text or "").split())
+    own = "".join(_SYMBOLS.get(one, one) for one in text)
+    return _AROUND.get(tag, "{}").format(_BETWEEN.get(tag, "").join(parts) or own)
 
 
 def _tag(element: HtmlElement) -> str:

@@ -97,7 +97,9 @@ class _Reading:
     def _picture(self, element: HtmlElement) -> None:
         """Add an image's texts, once if the page has a light and a dark variant of it."""
         src, alt, title = (element.get(name) or "" for name in ("src", "alt", "title"))
-        alt = "" if "/" in alt and alt in src else alt  # a path that Sphinx or Texinfo wrote
+        folder, _, name = alt.rpartition("/")
+        if folder and name and src.endswith(name):
+            alt = ""  # a path that Sphinx or Texinfo wrote
         self._image = self._image or Figure(src, alt, title)
         text = " ".join(filter(None, dict.fromkeys((alt, title))))
         if text != self._last_picture:

@@ -22,6 +22,10 @@ _LONGEST = 4_000
 """Characters of a cell's outputs that are read."""
 
 
+def is_notebook(file: str) -> bool:
+    return file.lower().endswith(".ipynb")
+
+
 def _joined(text: object) -> object:
     return "".join(map(str, text)) if isinstance(text, list) else text
 

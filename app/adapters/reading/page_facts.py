@@ -87,7 +87,6 @@ def read_facts(data: bytes, file: str) -> PageFacts:
     metas = {_meta_name(one): one.get("content") or "" for one in root.iter("meta")}
     theme = theme_of(root)
     refresh = _REFRESH.match(metas.get("refresh", ""))
-    versions = theme.select("version", root)
     content = theme.content(root)
     navigation = tuple(_navigation(root, theme, file, folder))
     paragraphs = () if content is None else content.iter("p", "pre")
@@ -102,7 +101,7 @@ def read_facts(data: bytes, file: str) -> PageFacts:
         resolved(refresh[1], folder) if refresh else "",
         not {"noindex", "none"} & set(re.split(r"[\s,]+", metas.get("robots", "").lower())),
         not theme.select("no_page", root),
-        versions[0].get("content", "") if versions else "",
+        metas.get("docusaurus_version", ""),
         _first(folder, theme.select("next", root)),
         navigation,
         tuple(_entries_of(theme.select("contents", root), theme, file, folder)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
@@ -14,7 +15,6 @@ from app.adapters.reading.documents import (
     build_document,
     left_out_warning,
 )
-from app.adapters.reading.images import resolve_images
 from app.adapters.reading.markdown.render import render
 from app.adapters.reading.prompt_injections import prompt_injections
 from app.adapters.reading.shown_text import shown_text
@@ -24,7 +24,11 @@ from app.adapters.reading.stamping import marked
 from app.adapters.reading.tree import page_tree, parse
 from app.domain.document import Document, Site, SourceWarning
 from app.domain.page_text import PageText
+from app.domain.urls import encoded_url
 from app.services.phases import Advance
+
+_MAX_ADDRESS = 2_000
+"""Characters; a longer address of an image, such as one that holds the image itself, is none."""
 
 
 @dataclass(slots=True)
@@ -60,7 +64,7 @@ class PageReader:
     def _built_page(self, info: PageInfo) -> Document | None:
         html = self.files.data(info.file)
         root = parse(marked(html) if self.mark else html, info.file)
-        resolve_images(root, info.url)
+        _resolve_images(root, info.url)
         document = self._document(info, root, "" if self.mark else None, shown_text(root))
         if document is not None:
             self._warnings += prompt_injections(document.source, info.file)
@@ -78,7 +82,7 @@ class PageReader:
         root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
         # Other generators move images when they build the site.
         keeps_images = site in (Site.PLAIN, Site.MDBOOK)
-        resolve_images(root, info.url if keeps_images else "", base_url)
+        _resolve_images(root, info.url if keeps_images else "", base_url)
         document = self._document(info, root, source)
         return replace(document, html=html) if document is not None else None
 
@@ -113,3 +117,28 @@ class PageReader:
         shown = f"first: `{first.message}`"
         message = f"{places} the built site ({shown}): build it and ingest its folder"
         return [replace(first, message=message), *self._warnings]
+
+
+def _resolve_images(content: HtmlElement, page_url: str, folder_url: str = "") -> None:
+    """Make the addresses of images absolute, or paths from the root of the page's host.
+
+    A path from the root is one below `folder_url`. An address becomes "" if it cannot be known,
+    because it is relative and `page_url` is "", or is not one of the web.
+    """
+    for image in content.iter("img"):
+        image.set("src", _image_url((image.get("src") or "").strip(), page_url, folder_url))
+
+
+def _image_url(src: str, page_url: str, folder_url: str) -> str:
+    if not src or len(src) > _MAX_ADDRESS or not src.isprintable():
+        return ""
+    rooted = src.startswith("/") and not src.startswith("//")
+    try:
+        url = urljoin(page_url, folder_url + src if rooted else src)
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    if parts.netloc:
+        known = parts.scheme in ("", "http", "https")
+        return encoded_url(parts._replace(scheme=parts.scheme or "https").geturl()) if known else ""
+    return encoded_url(url) if url.startswith("/") and not parts.scheme else ""

@@ -55,7 +55,7 @@ async def public_address(host: str, port: int) -> str:
     addresses = [str(one[4][0]).partition("%")[0] for one in found]
     if private := next((one for one in addresses if not is_public(one)), ""):
         message = f"{host} has the address {private}, which is not public: not fetched. "
-        raise InputError(f"{message}If it is your own site, pass --allow-private")
+        raise InputError(f"{message}If it is your own site, run `ingest --allow-private`")
     return addresses[0]
 
 

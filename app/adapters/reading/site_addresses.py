@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
 from html import unescape
 from itertools import chain
 from pathlib import Path
@@ -39,70 +38,58 @@ def read_sitemaps(folder: Path) -> list[str]:
     return [url for file in found for url in sitemap_urls(file.read_bytes())[0]]
 
 
-@dataclass(frozen=True, slots=True)
 class Addresses:
-    """The addresses of a site's files."""
+    """The addresses of a site's files, by canonical links, sitemap, links and the given base URL.
 
-    base: str
-    """The URL of the site's folder as readers see it, or its path; with a slash at its end."""
-    part: str
-    """The folder of the pages to read, "" or with a slash at its end."""
-    prefixes: Sequence[str]
-    """What links to the site's folder begin with: addresses and paths, with a slash at the end."""
-    by_path: Mapping[str, str]
-    """The file that a server shows under each path below the site's folder."""
-    paths: Mapping[str, str] = field(default_factory=dict)
-    """The path under which the site itself knows a file."""
+    If none of them tells the site's host, they are paths.
+    """
 
-    def path_of(self, target: str) -> str | None:
+    def __init__(self, pages: Sequence[PageFacts], sitemap: Sequence[str], base_url: str) -> None:
+        self._files = _files_by_path([page.file for page in pages])
+        """The file that a server shows under each path below the site's folder."""
+        canonical = [page.canonical for page in pages]
+        links = [link for page in pages for link in page.all_links]
+        given = f"{checked_base_url(base_url).rstrip('/')}/" if base_url else ""
+        built = _base_of(canonical, self._files, "http") or _base_of(sitemap, self._files, "http")
+        part = given.removeprefix(built) if built and given.startswith(built) else ""
+        self.part = part if any(page.file.startswith(part) for page in pages) else ""
+        """The folder of the pages to read, "" or with a slash at its end."""
+        rooted = _base_of(links, self._files, "/") or "/"
+        self._base = built if self.part else given or built or rooted
+        """The URL of the site's folder as readers see it, or its path; with a slash at its end."""
+        hosts = [one for one in (built, given) if one]
+        self._prefixes = [*hosts, *(urlsplit(one).path for one in hosts), rooted, "/"]
+        """What links to the site's folder begin with, with a slash at the end."""
+        self._paths: dict[str, str] = {}
+        """The path under which the site itself knows a file."""
+        for target in chain(canonical, sitemap, links):
+            path = self._path_of(target)
+            if path is not None:
+                self._paths.setdefault(self._files[path], path)
+
+    def _path_of(self, target: str) -> str | None:
         """Return the path that a link, as of `page_facts.resolved`, means; None if no file's."""
-        return next((path for path in self._below(target) if path in self.by_path), None)
-
-    def _below(self, target: str) -> Iterator[str]:
-        if not target.startswith(("/", "http://", "https://")):
-            yield from [unquote(target).removeprefix("./")] if target else []
-            return
-        for prefix in self.prefixes:
-            if f"{target}/".startswith(prefix):
-                yield unquote(target[len(prefix) :])
+        if target.startswith(("/", "http://", "https://")):
+            paths = [
+                unquote(target[len(prefix) :])
+                for prefix in self._prefixes
+                if f"{target}/".startswith(prefix)
+            ]
+        else:
+            paths = [unquote(target).removeprefix("./")] if target else []
+        return next(filter(self._files.__contains__, paths), None)
 
     def file_of(self, target: str) -> str:
         """Return the file that a link leads to; "" if none."""
-        path = self.path_of(target)
-        return "" if path is None else self.by_path[path]
+        path = self._path_of(target)
+        return "" if path is None else self._files[path]
 
     def url_of(self, file: str) -> str:
-        return f"{self.base}{encoded_path(self.paths.get(file) or _paths_of(file)[0])}"
+        return f"{self._base}{encoded_path(self._paths.get(file) or _paths_of(file)[0])}"
 
     def url_of_folder(self, folder: str) -> str:
         """Return the URL of a folder, without a slash at its end."""
-        return f"{self.base}{encoded_path(folder)}".rstrip("/")
-
-
-def site_addresses(pages: Sequence[PageFacts], sitemap: Sequence[str], base_url: str) -> Addresses:
-    """Find the addresses of the files by canonical links, sitemap, links and the given base URL.
-
-    If none of them tells the site's host, the addresses are paths.
-    """
-    by_path = _files_by_path([page.file for page in pages])
-    canonical = [page.canonical for page in pages]
-    links = [link for page in pages for link in page.all_links]
-    given = f"{checked_base_url(base_url).rstrip('/')}/" if base_url else ""
-    built = _base_of(canonical, by_path, "http") or _base_of(sitemap, by_path, "http")
-    part = given.removeprefix(built) if built and given.startswith(built) else ""
-    if not any(page.file.startswith(part) for page in pages):
-        part = ""
-    hosts = [one for one in (built, given) if one]
-    rooted = _base_of(links, by_path, "/") or "/"
-    base = built if part else given or built or rooted
-    prefixes = [*hosts, *(urlsplit(one).path for one in hosts), rooted, "/"]
-    found = Addresses(base, part, prefixes, by_path)
-    paths: dict[str, str] = {}
-    for target in chain(canonical, sitemap, links):
-        path = found.path_of(target)
-        if path is not None:
-            paths.setdefault(by_path[path], path)
-    return replace(found, paths=paths)
+        return f"{self._base}{encoded_path(folder)}".rstrip("/")
 
 
 def _paths_of(file: str) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ from statistics import mode
 from app.adapters.reading.documents import OpenedBook, PageInfo
 from app.adapters.reading.page_facts import PageFacts, read_facts
 from app.adapters.reading.repeated_pages import repeated_pages
-from app.adapters.reading.site_addresses import Addresses, read_sitemaps, site_addresses
+from app.adapters.reading.site_addresses import Addresses, read_sitemaps
 from app.adapters.reading.site_editions import find_editions
 from app.adapters.reading.source_files import SourceFiles, by_numbers
 from app.adapters.reading.table_of_contents import UNLISTED, Entry, listed_pages
@@ -51,7 +51,7 @@ def open_site_folder(folder: Path, base_url: str = "") -> tuple[OpenedBook, ...]
     if not every:
         message = "no built pages found: give the folder that holds the site's HTML files"
         raise BookError(message, str(folder))
-    addresses = site_addresses(every, read_sitemaps(folder), base_url)
+    addresses = Addresses(every, read_sitemaps(folder), base_url)
     inside = [page for page in every if page.file.startswith(addresses.part)]
     outside = (page.file for page in every if not page.file.startswith(addresses.part))
     left_out["outside the book's path"] += outside

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
 
-from app.adapters.reading.notebook import markdown_of
+from app.adapters.reading.notebook import is_notebook, markdown_of
 from app.adapters.reading.yaml_files import UNREADABLE, load_yaml
 from app.domain.document import SourceWarning
 from app.domain.errors import BookError, FileRefused
-from app.domain.notebooks import is_notebook
 from app.domain.reading_budget import BUDGET, check_size
 from app.services.safe_paths import IRREGULAR, OUTSIDE, file_inside, shown_name
 
@@ -188,5 +187,7 @@ def _load(body: str, file: str, *, toml: bool) -> object:
     """Load front matter; lines of invalid YAML are read as lenient generators do."""
     try:
         return tomllib.loads(body) if toml else load_yaml(body, file, 2) if body.strip() else {}
+    except FileRefused:
+        raise
     except (tomllib.TOMLDecodeError, *UNREADABLE):
         return {key: value.strip().strip("'\"") for key, value in _KEY.findall(body)} or None

@@ -7,7 +7,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
@@ -25,6 +25,7 @@ _SIMPLE = re.compile(r"(?:[a-z]\w*)?(?:\.[\w-]+)?|\[(?:role|data-type)=[\w-]+\]"
 Roles: TypeAlias = dict[str, dict[HtmlElement, None]]
 """Role -> the elements that have it, in order."""
 _Lists: TypeAlias = dict[str, list[str]]
+_Kind: TypeAlias = tuple[str, str | None, str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,17 +51,20 @@ class Theme:
 
     def roles_in(self, content: HtmlElement) -> Roles:
         """Return the roles of the elements."""
+        # Most pages lack most names; to evaluate every selector takes as long as all the rest.
         named: dict[str, list[HtmlElement]] = defaultdict(list)
+        by_kind: dict[_Kind, list[list[HtmlElement]]] = {}
         for one in content.iter():
-            own = one.get("class"), one.get("role"), one.get("data-type")
-            for name in _names_of(str(one.tag), *own):
-                named[name].append(one)
+            kind = str(one.tag), one.get("class"), one.get("role"), one.get("data-type")
+            if kind not in by_kind:
+                by_kind[kind] = [named[name] for name in _names_of(*kind)]
+            for elements in by_kind[kind]:
+                elements.append(one)
         found: Roles = {role: {} for role in self.roles}
         for role in self.roles:
             for css in self.selectors[role]:
                 if css in named:
                     found[role] |= dict.fromkeys(named[css])
-                # Most pages lack most names; to evaluate all selectors takes as long as the rest.
                 elif not _SIMPLE.fullmatch(css) and _required(css) <= named.keys():
                     found[role] |= dict.fromkeys(_compiled(css)(content))
         return found
@@ -74,12 +78,10 @@ def _with_content(selectors: Sequence[str], root: HtmlElement) -> HtmlElement | 
     return None
 
 
-@lru_cache(1 << 14)
 def _names_of(tag: str, classes: str | None, role: str | None, kind: str | None) -> list[str]:
     """Return the simple selectors that match an element with these attributes."""
     named = (name for one in (classes or "").split() for name in (f".{one}", f"{tag}.{one}"))
-    values = ((name, one) for name, one in (("role", role), ("data-type", kind)) if one)
-    return [tag, *named, *(f"[{name}={one}]" for name, one in values)]
+    return [tag, *named, f"[role={role}]", f"[data-type={kind}]"]
 
 
 @cache

@@ -62,6 +62,8 @@ def read_yaml(text: str, file: str) -> object:
     """Parse a settings file. BookError, with the line if known, if it is invalid YAML."""
     try:
         return load_yaml(text, file)
+    except FileRefused:
+        raise
     except UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 0

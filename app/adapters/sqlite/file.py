@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import ClassVar
 
 from app.domain.errors import RagError, StorageError
+from app.services.threads import in_thread
 
 BUSY_SECONDS = 30.0
 """Maximum wait for another process's transaction."""
@@ -19,19 +20,40 @@ BESIDE = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite applies to a database, also to a new one of the same name."""
 
 
-@dataclass(frozen=True, slots=True)
 class SqliteFile:
-    """Different threads may use a connection, but only one at a time."""
+    """The base of the stores. Threads may share a connection, but only one may use it at a time."""
 
-    path: Path
-    schema: str
-    name: str
+    schema: ClassVar[str] = ""
+    name: ClassVar[str] = "the file"
     """What the file is, for messages."""
-    remedy: str
+    remedy: str = "restore a copy"
     """What to do if it is damaged."""
-    wal: bool = False
+    wal: ClassVar[bool] = False
     """With a write-ahead log, readers continue while another process writes, and a crash of the
     process loses no committed transaction."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is opened yet; the first write creates the file."""
+        self.path = path
+
+    def check(self, connection: sqlite3.Connection) -> object:
+        """Raise an error if content is not as it was written."""
+
+    @in_thread
+    def faults(self) -> list[str]:
+        """Check the whole file, then its content; a line of text for a fault.
+
+        SQLite reads every page, but rows have no checksums.
+        """
+        try:
+            with self.reading() as connection:
+                ((found,),) = connection.execute("pragma integrity_check(1)")
+                if found != "ok":
+                    raise sqlite3.DatabaseError(found)
+                self.check(connection)
+        except StorageError as error:
+            return [str(error)]
+        return []
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -55,21 +77,6 @@ class SqliteFile:
         if not any(self.path.with_name(self.path.name + end).exists() for end in ("", *BESIDE)):
             self._create()
         return self._prepared(self.path)
-
-    def faults(self, check: Callable[[sqlite3.Connection], object]) -> list[str]:
-        """Check the whole file, then its content: `check` raises for what is not as it was written.
-
-        SQLite reads every page, but rows have no checksums.
-        """
-        try:
-            with self.reading() as connection:
-                ((found,),) = connection.execute("pragma integrity_check(1)")
-                if found != "ok":
-                    raise sqlite3.DatabaseError(found)
-                check(connection)
-        except StorageError as error:
-            return [str(error)]
-        return []
 
     @contextmanager
     def errors(self) -> Iterator[None]:

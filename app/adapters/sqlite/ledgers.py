@@ -12,10 +12,6 @@ from app.domain.book_id import BookId
 from app.domain.ledger import Entry, Ledger, Located
 from app.services.threads import in_thread
 
-_SCHEMA = """
-create table if not exists entry (paragraph_id text primary key, entry text not null) strict;
-create table if not exists alias (alias text primary key, paragraph_id text not null) strict;
-"""
 _ENTRY = TypeAdapter(Entry)
 
 
@@ -49,19 +45,27 @@ class SqliteLedgers:
             connection.executemany("insert into entry values (?, ?)", rows)
             connection.executemany("insert into alias values (?, ?)", ledger.aliases.items())
 
-    @in_thread
-    def faults(self, book: BookId) -> list[str]:
-        return self._file(book).faults(_load)
+    async def faults(self, book: BookId) -> list[str]:
+        return await self._file(book).faults()
 
-    def _file(self, book: BookId) -> SqliteFile:
-        return SqliteFile(
-            self._folder / f"{BookId(book)}.sqlite",
-            _SCHEMA,
-            "the ledger of paragraph ids",
-            "restore a copy, or delete it, put an exported one into the book's folder as "
-            f"textbook-rag-ledger.jsonl and run `textbook-rag ingest BOOK_DIR --book {book}`; "
-            "without either, the next ingest makes new ids from the text",
-        )
+    def _file(self, book: BookId) -> _LedgerFile:
+        return _LedgerFile(self._folder / f"{BookId(book)}.sqlite")
+
+
+class _LedgerFile(SqliteFile):
+    schema = """
+    create table if not exists entry (paragraph_id text primary key, entry text not null) strict;
+    create table if not exists alias (alias text primary key, paragraph_id text not null) strict;
+    """
+    name = "the ledger of paragraph ids"
+    remedy = (
+        "restore a copy, or delete it, put an exported one into the book's folder as "
+        "textbook-rag-ledger.jsonl and run `textbook-rag ingest BOOK_DIR --book BOOK`; "
+        "without either, the next ingest makes new ids from the text"
+    )
+
+    def check(self, connection: sqlite3.Connection) -> None:
+        _load(connection)
 
 
 def _load(connection: sqlite3.Connection) -> Ledger:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
-from pathlib import Path
 
 from pydantic import TypeAdapter
 
@@ -12,40 +12,43 @@ from app.domain.logged_answer import Feedback, LoggedAnswer
 from app.services.question_log import Selected
 from app.services.threads import in_thread
 
-_SCHEMA = """
-PRAGMA secure_delete = on;
-CREATE TABLE IF NOT EXISTS answers (
-    id TEXT PRIMARY KEY, asked_at REAL, book TEXT, question TEXT, entry TEXT
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS answers_by_time ON answers (asked_at);
-"""
-"""`question` is case-folded, to be searched; `entry` is the answer."""
 _ENTRY = TypeAdapter(LoggedAnswer)
 
 
-class SqliteQuestionLog:
-    """Implements `QuestionStore`; safe in several threads and processes."""
+class SqliteQuestionLog(SqliteFile):
+    """Implements `QuestionStore`; safe in several threads and processes.
 
-    def __init__(self, path: Path) -> None:
-        """Nothing is opened yet; the first `add` creates the file."""
-        remedy = "restore a copy, or delete this file"
-        self._file = SqliteFile(path, _SCHEMA, "the question log", remedy)
+    `question` is case-folded, to be searched; `entry` is the answer.
+    """
+
+    schema = """
+    PRAGMA secure_delete = on;
+    CREATE TABLE IF NOT EXISTS answers (
+        id TEXT PRIMARY KEY, asked_at REAL, book TEXT, question TEXT, entry TEXT
+    ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS answers_by_time ON answers (asked_at);
+    """
+    name = "the question log"
+    remedy = "restore a copy, or delete this file"
+
+    def check(self, connection: sqlite3.Connection) -> None:
+        connection.execute("SELECT entry FROM answers LIMIT 1").fetchall()
 
     @in_thread
     def add(self, answers: Sequence[LoggedAnswer]) -> None:
-        with self._file.writing() as connection:
+        with self.writing() as connection:
             connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", map(_row, answers))
 
     @in_thread
     def find(self, selected: Selected) -> list[LoggedAnswer]:
         where, values = _where(selected)
         query = f"SELECT entry FROM answers WHERE {where} ORDER BY asked_at, id"  # noqa: S608 - no values
-        with self._file.reading() as connection:
+        with self.reading() as connection:
             return [_ENTRY.validate_json(entry) for (entry,) in connection.execute(query, values)]
 
     @in_thread
     def give(self, feedback: Feedback) -> None:
-        with self._file.writing() as connection:
+        with self.writing() as connection:
             connection.execute("BEGIN IMMEDIATE")
             query = "SELECT entry FROM answers WHERE id = ?"
             for (entry,) in connection.execute(query, (feedback.answer_id,)).fetchall():
@@ -56,13 +59,8 @@ class SqliteQuestionLog:
     def delete(self, selected: Selected) -> int:
         where, values = _where(selected)
         query = f"DELETE FROM answers WHERE {where}"  # noqa: S608 - no values
-        with self._file.writing() as connection:
+        with self.writing() as connection:
             return connection.execute(query, values).rowcount
-
-    @in_thread
-    def faults(self) -> list[str]:
-        query = "SELECT entry FROM answers LIMIT 1"
-        return self._file.faults(lambda connection: connection.execute(query).fetchall())
 
 
 def _row(answer: LoggedAnswer) -> tuple[object, ...]:

@@ -13,23 +13,24 @@ from app.adapters.sqlite.file import SqliteFile
 from app.services.budget import Dollars
 from app.services.threads import in_thread
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS spending (day TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
-"""
 
-
-class SqliteSpending:
+class SqliteSpending(SqliteFile):
     """Implements the `SpendingStore` port; safe to use from several threads and processes.
 
     One connection stays open. When the last connection closes, SQLite writes the write-ahead log
     back into the file, which would take milliseconds at each provider call.
     """
 
+    schema = """
+    CREATE TABLE IF NOT EXISTS spending (day TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
+    """
+    name = "the spending"
+    remedy = "restore a copy, or delete this file"
+    wal = True
+
     def __init__(self, path: Path) -> None:
         """Nothing is opened yet; the first call creates the file."""
-        self._file = SqliteFile(
-            path, _SCHEMA, "the spending", "restore a copy, or delete this file", wal=True
-        )
+        super().__init__(path)
         self._connection: sqlite3.Connection | None = None
         self._lock = Lock()
 
@@ -58,9 +59,9 @@ class SqliteSpending:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._file.errors():
+        with self._lock, self.errors():
             try:
-                self._connection = self._connection or self._file.open_to_write()
+                self._connection = self._connection or self.open_to_write()
                 with self._connection as connection:
                     connection.execute("BEGIN IMMEDIATE")
                     yield connection

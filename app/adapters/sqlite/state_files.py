@@ -16,7 +16,6 @@ def copy_file(source: Path, target: Path) -> bool:
     """
     if target.exists() or not source.exists():
         return False
-    here, there = (SqliteFile(path, "", "the file", "restore a copy") for path in (source, target))
-    with here.reading() as old, there.writing() as new:
+    with SqliteFile(source).reading() as old, SqliteFile(target).writing() as new:
         old.backup(new)
     return True

@@ -10,15 +10,15 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from app.api.asking import streamed
 from app.api.events import DONE, MEDIA_TYPE, EventStreamResponse, frame
 from app.api.keys import BEARER
 from app.api.limits import answering
 from app.api.problems import ErrorEvent
-from app.api.protocols.conversation import MAX_MESSAGES, chat_request, finish_reason
-from app.api.requests import EXAMPLE, BookName, ReadingContext
+from app.api.protocols.conversation import MESSAGES, chat_request, finish_reason
+from app.api.requests import BookName, ReadingContext
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Finished, Started, TextDelta
 
 _HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
@@ -44,18 +44,11 @@ class UiMessage(BaseModel):
 
 
 class UiRequest(ReadingContext):
-    """The body of `DefaultChatTransport`; fields of its option `body` are beside `messages`."""
+    """The body of `DefaultChatTransport`; fields of its option `body` are beside `messages`. Only
+    `text` parts of messages are read.
+    """
 
-    messages: Annotated[
-        list[UiMessage],
-        Field(
-            min_length=1,
-            max_length=MAX_MESSAGES,
-            description="The last one, of role `user`, is the question; the latest earlier ones "
-            "are the history, within the limits of `POST /v1/chat`. Only `text` parts are read.",
-            examples=[[{"role": "user", "parts": [{"type": "text", "text": EXAMPLE}]}]],
-        ),
-    ]
+    messages: Annotated[list[UiMessage], MESSAGES]
     book: BookName | None = None
 
 

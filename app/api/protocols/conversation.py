@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from app.api.requests import (
     MAX_HISTORY_CHARS,
@@ -19,7 +20,13 @@ from app.domain.answer import Answer
 from app.domain.book_id import BookId
 from app.domain.errors import QuestionError
 
-MAX_MESSAGES = 1_000
+MESSAGES: Any = Field(
+    min_length=1,
+    max_length=1_000,
+    description="The last one, of role `user`, is the question; the latest earlier ones of `user` "
+    "and `assistant` are the history, within the limits of `POST /v1/chat`. Other roles are "
+    "ignored.",
+)
 
 
 def chat_request(

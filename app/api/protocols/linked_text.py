@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.domain.answer import Answer, AnswerFigure, Citation
-from app.domain.characters import printable
 from app.domain.generated_text.fences import closes, fence_run
 
 _FIGURES = re.compile(r"(?:\n\n\[[^\n]+\]\([^()\s]*\))+\s*\Z")
@@ -40,14 +39,14 @@ class LinkedText:
 
     def write(self, text: str) -> None:
         """Add the answer's next text."""
-        text = self._blank + printable(text)
+        text = self._blank + text
         known = text.rstrip()
         self.text, self._blank = self.text + known, text[len(known) :]
         self._link()
 
     def cite(self, citation: Citation) -> None:
         """Add a citation of the text so far."""
-        self._waiting.append(replace(citation, title=printable(citation.title)))
+        self._waiting.append(citation)
         self._link()
 
     def close(self, figures: Sequence[AnswerFigure] = ()) -> None:
@@ -90,7 +89,7 @@ def without_links(text: str) -> str:
 
 
 def _label(title: str) -> str:
-    text = " ".join(printable(title).split())[:_MAX_TITLE]
+    text = " ".join(title.split())[:_MAX_TITLE]
     return _BRACKET.sub(r"\\\g<0>", text) or "Figure"
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import cache
 from http import HTTPStatus
 from importlib import metadata
 from inspect import getdoc
@@ -61,12 +63,6 @@ class ToolServer(MCPServer[Any]):
             content = TextContent(type="text", text=_message(error))
             return CallToolResult(content=[content], is_error=True)
 
-    def over_http(self) -> StreamableHTTPSessionManager:
-        """Return what answers one request."""
-        return StreamableHTTPSessionManager(
-            self._lowlevel_server, json_response=True, stateless=True
-        )
-
 
 def _forbid_other_arguments(tool: Tool) -> None:
     """A misspelled `book` must not ask all books."""
@@ -88,42 +84,36 @@ def _message(error: ToolError) -> str:
     failure, request_id = error_event(cause), current().request_id
     if not request_id and isinstance(cause, RagError):
         return f"{cause} ({failure.code})"
-    failed = request_id and status_of(cause).status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    failed = request_id and status_of(cause) >= HTTPStatus.INTERNAL_SERVER_ERROR
     quoted = f" (request {request_id})" if failed else ""
     return f"{failure.message}{quoted} ({failure.code})"
 
 
-class McpEndpoint:
+@cache
+def _server() -> ToolServer:
+    return ToolServer()
+
+
+async def over_http(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application of `POST /v1/mcp`.
 
     A call is cancelled when its client disconnects, and ends with 503 when the server stops.
     """
-
-    def __init__(self) -> None:
-        self._server = ToolServer()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
-        work = self._answer(scope, await request.body(), send)
-        with suppress(ClientDisconnect):  # also raised after a complete response
-            await while_connected(request, work)
-
-    async def _answer(self, scope: Scope, body: bytes, send: Send) -> None:
-        # A manager per request, so that it ends with the request. Stateless: nothing is shared.
-        manager = self._server.over_http()
-        async with manager.run():
-            await manager.handle_request(scope, _once(body), send)
+    request = Request(scope, receive)
+    work = _answer(scope, await request.body(), send)
+    with suppress(ClientDisconnect):  # also raised after a complete response
+        await while_connected(request, work)
 
 
-def _once(body: bytes) -> Receive:
-    """Return a `receive` that gives the body and then waits; the caller watches the disconnect."""
-    given = False
+async def _answer(scope: Scope, body: bytes, send: Send) -> None:
+    # A manager per request, so that it ends with the request. Stateless: nothing is shared.
+    server = _server()._lowlevel_server
+    manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+    async with manager.run():
+        await manager.handle_request(scope, aiter(_received(body)).__anext__, send)
 
-    async def receive() -> Message:
-        nonlocal given
-        if given:
-            await asyncio.Event().wait()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
 
-    return receive
+async def _received(body: bytes) -> AsyncIterator[Message]:
+    """Yield the body, then wait: `over_http` watches the disconnect."""
+    yield {"type": "http.request", "body": body, "more_body": False}
+    await asyncio.Event().wait()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
 from importlib.util import find_spec
 
 from fastapi import Request
@@ -12,15 +11,14 @@ from starlette.types import ASGIApp
 
 
 async def _mcp(_: Request) -> ASGIApp:
-    return await asyncio.to_thread(_endpoint)
+    return await asyncio.to_thread(_imported)
 
 
-@cache
-def _endpoint() -> ASGIApp:
+def _imported() -> ASGIApp:
     """Import the package at the first request: the import takes 0.3 s."""
-    from app.api.protocols.mcp import McpEndpoint  # noqa: PLC0415
+    from app.api.protocols.mcp import over_http  # noqa: PLC0415
 
-    return McpEndpoint()
+    return over_http
 
 
 MCP_ROUTES = (Route("/v1/mcp", _mcp, methods=["POST"]),) if find_spec("mcp") else ()

@@ -19,10 +19,10 @@ from app.api.events import DONE, MEDIA_TYPE, frame
 from app.api.keys import BEARER, books_for
 from app.api.limits import answering
 from app.api.problems import ErrorEvent
-from app.api.protocols.conversation import MAX_MESSAGES, chat_request, finish_reason
+from app.api.protocols.conversation import MESSAGES, chat_request, finish_reason
 from app.api.protocols.linked_text import CitationLink, LinkedText, linked, without_links
 from app.api.protocols.openai_errors import ERRORS, stream_error
-from app.api.requests import EXAMPLE, ReadingContext
+from app.api.requests import ReadingContext
 from app.api.routes import PrintableResponse, Rag
 from app.bootstrap.application import Application
 from app.domain.answer import (
@@ -68,17 +68,7 @@ class CompletionRequest(ReadingContext):
     model: Annotated[
         str, Field(description="The id of an indexed book.", examples=["small-book-of-search"])
     ]
-    messages: Annotated[
-        list[Message],
-        Field(
-            min_length=1,
-            max_length=MAX_MESSAGES,
-            description="The last one, of role `user`, is the question; the latest earlier ones of "
-            "`user` and `assistant` are the history, within the limits of `POST /v1/chat`. Other "
-            "roles are ignored.",
-            examples=[[{"role": "user", "content": EXAMPLE}]],
-        ),
-    ]
+    messages: Annotated[list[Message], MESSAGES]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: Literal[1] | None = None

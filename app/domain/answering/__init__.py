@@ -1,11 +1,11 @@
 """Answering: question analysis, extraction, verification of citations, refusal.
 
-- the question: `request`, `conversation`, `intents`, `forms`, `question_analysis`
+- the question: `request`, `conversation`, `intents`, `question_analysis`
 - whether the book answers it: `answerability`
 - chapters and exercises on request: `chapters`, `exercises`
 - extractive answers: `units`, `relevance`, `passages`, `extractive`, `passage_text`; what a text
-  is: `definitions`, `objectives`
+  is: `definitions`
 - figures: `figures`
 - citations: `cited_answer`, `verification`
-- phrases and suggestions: `notices`, `follow_ups`, `heading_questions`
+- phrases and suggestions: `notices`, `follow_ups`
 """

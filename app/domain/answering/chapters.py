@@ -210,8 +210,3 @@ def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
 def _sections(text: Iterable[ContextPassage], depth: int) -> list[list[ContextPassage]]:
     groups = groupby(text, key=lambda one: (one.file, one.passage.heading_path[:depth]))
     return [[*islice(held, 2)] for _, held in groups]
-
-
-def quiz(exercises: Sequence[ContextPassage]) -> ExtractiveAnswer:
-    """Return the exercises, one passage each."""
-    return answer_of(ChosenPassage([whole_unit(one)]) for one in exercises)

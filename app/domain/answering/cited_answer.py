@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.domain.answer import Citation, CitationFound, Statement, TextDelta
-from app.domain.answering.units import Unit as Cited
+from app.domain.answering.units import Unit
 from app.domain.answering.verification import CitationList, Verifier
 from app.domain.characters import without_invisible
 from app.domain.document import Span
@@ -23,7 +23,7 @@ from app.domain.generated_text.citation_markers import without_markers
 from app.domain.generated_text.events import GeneratedCitation, GeneratedText, TextDiscarded
 from app.domain.generated_text.fences import LINE_MARK
 from app.domain.generated_text.link_policy import LinkPolicy
-from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, Unit
+from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, TextUnit
 from app.domain.prompts import recites_prompt
 
 _LONGEST_CLAIM = 2 * UNIT_CHARS
@@ -46,7 +46,7 @@ class _Stated:
     end: int
     cited: set[str] = field(default_factory=set)
     """Ids of the paragraphs whose citation was verified."""
-    attributed: Cited | None = None
+    attributed: Unit | None = None
     """What supports the statement without a citation."""
     supported: bool = False
 
@@ -78,8 +78,6 @@ class CitedAnswerBuilder:
         self._withheld: list[Citation] = []
         """Citations of text that is held back."""
         self._shown = 0
-        self.empty = True
-        """Whether the generator wrote nothing."""
         self.recited = False
         """Whether the rest was withheld because it recites a prompt of the program."""
         self.unsupported = False
@@ -92,7 +90,6 @@ class CitedAnswerBuilder:
     ) -> list[TextDelta | CitationFound]:
         """Return what can be shown now. Text that was shown is not discarded."""
         if isinstance(event, GeneratedText):
-            self.empty = self.empty and not event.text.strip()
             self._numbered = event.numbered
             units = self._splitter.feed(event.text)
             return self._add(units) if units else []
@@ -112,6 +109,11 @@ class CitedAnswerBuilder:
         self.unsupported = bool(self.text[self._shown :].strip())
         self.text = self.text[: self._shown]
         return out
+
+    @property
+    def empty(self) -> bool:
+        """Whether the generator wrote nothing."""
+        return not (self._complete or self.recited)
 
     @property
     def citations(self) -> tuple[Citation, ...]:
@@ -147,7 +149,7 @@ class CitedAnswerBuilder:
         self._withheld = [one for one in self._withheld if one.end > until]
         return [*([TextDelta(new)] if new else []), *map(CitationFound, found)]
 
-    def _add(self, units: Sequence[Unit]) -> list[TextDelta | CitationFound]:
+    def _add(self, units: Sequence[TextUnit]) -> list[TextDelta | CitationFound]:
         """Add units to the text, and verify them and the citations that waited for them."""
         for unit in units:
             self.recited = self.recited or recites_prompt(unit.text)
@@ -166,7 +168,7 @@ class CitedAnswerBuilder:
         self._place_citations()
         return self._show()
 
-    def _edited(self, unit: Unit) -> tuple[_Stated, list[tuple[Span, Sequence[str]]]]:
+    def _edited(self, unit: TextUnit) -> tuple[_Stated, list[tuple[Span, Sequence[str]]]]:
         """Write the unit; return it, and the claims of its markers with what they cite."""
         sources = 0 if unit.fence else len(self._numbered)
         written, marked = without_markers(without_invisible(unit.text), sources)

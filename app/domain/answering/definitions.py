@@ -1,10 +1,11 @@
-"""Recognises passages and sentences that define a term."""
+"""Recognises text that defines a term, and text that states learning objectives."""
 
 from __future__ import annotations
 
 import re
 
 from app.domain.chunking.chunk import Passage
+from app.domain.document import BlockKind
 from app.domain.glossary import definition_in
 from app.domain.retrieval.definition_terms import referred_to, term_forms
 from app.domain.terms import Terms
@@ -17,7 +18,6 @@ _DEFINES = re.compile(
     re.IGNORECASE,
 )
 """What follows a term that is defined, and not a label as in "Usage: Call it ..."."""
-_LONGEST_SUBJECT = 80  # characters
 _CALLED = re.compile(
     r"\b(?:called|named|termed|dubbed|known as|referred to as|by the name of|llama[dns]*|genannt"
     r"|heißt|appelée?s?)\s+(?:(?:an?|the|un[ae]?|eine?)\s+)?"
@@ -25,6 +25,19 @@ _CALLED = re.compile(
     re.IGNORECASE,
 )
 _POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
+
+ASKS_OBJECTIVES = "learn objectives goals outcomes lernziele aprender objetivos objectifs obiettivi"
+"""Words of a question that may ask for them."""
+
+_OBJECTIVES = re.compile(
+    r"\b(?:you(?:['\u2019]ll| will) (?:be able to|learn)|what (?:you(?:['\u2019]ll| will)|we) learn"
+    r"|learning (?:objectives|goals|outcomes)"
+    r"|lernziele|werden sie in der lage sein|kannst du am ende"
+    r"|objetivos de aprendizaje|serás capaz de|aprenderás"
+    r"|objectifs d['\u2019]apprentissage|vous serez capable de|vous apprendrez"
+    r"|obiettivi di apprendimento|sarai in grado di|objetivos de aprendizagem|será capaz de)\b",
+    re.IGNORECASE,
+)
 
 
 def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
@@ -47,7 +60,7 @@ def subject_match(asked: frozenset[int], sentence: str, terms: Terms) -> float:
     1 if it has exactly the asked terms, 1 / (1 + n) with n further terms, else 0.
     """
     found = _DEFINES.search(sentence)
-    if not found or found.start() > _LONGEST_SUBJECT or _POINTS_AT.match(sentence):
+    if not found or _POINTS_AT.match(sentence):
         return 0.0
     # "TCP (a protocol) is ..." is about TCP.
     readings = [terms(form) for form in term_forms(sentence[: found.start()])]
@@ -61,3 +74,24 @@ def names_term(asked: frozenset[int], sentence: str, terms: Terms) -> bool:
         if any(terms(" ".join(named[:size])) == asked for size in range(1, len(named) + 1)):
             return True
     return False
+
+
+def states_objectives(passage: Passage, before: Passage | None) -> bool:
+    """Whether the paragraph says what the reader will learn: "you will be able to: ...".
+
+    `before` is the paragraph before it, which may announce a list.
+    """
+    text = passage.text.strip()
+    announced = passage.kind is BlockKind.LIST and before is not None and _announces(before)
+    titled = passage.kind is BlockKind.ADMONITION and _OBJECTIVES.match(text)
+    headed = any(map(names_objectives, passage.heading_path[-1:]))
+    return bool(headed or titled or announced or _announces(passage))
+
+
+def names_objectives(heading: str) -> bool:
+    """Whether a section with this heading states objectives."""
+    return _OBJECTIVES.search(heading) is not None
+
+
+def _announces(passage: Passage) -> bool:
+    return passage.text.rstrip().endswith(":") and names_objectives(passage.text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -69,10 +69,9 @@ def extract(paragraphs: Sequence[ScoredParagraph], read: str = "") -> Extractive
     return answer_of(passages)
 
 
-def whole(context: Sequence[ContextPassage], paragraph_ids: Collection[str]) -> ExtractiveAnswer:
-    """Return these paragraphs as passages, with all of their text marked."""
-    parts = [whole_unit(one) for one in context if one.passage.paragraph_id in paragraph_ids]
-    return answer_of(ChosenPassage([part], [part]) for part in parts)
+def whole(paragraphs: Iterable[ContextPassage]) -> ExtractiveAnswer:
+    """Return the paragraphs, one passage each, without marks since all of them is the answer."""
+    return answer_of(ChosenPassage([whole_unit(one)]) for one in paragraphs)
 
 
 def answer_of(chosen: Iterable[ChosenPassage], *, titled: bool = False) -> ExtractiveAnswer:

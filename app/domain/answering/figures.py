@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.answer import AnswerFigure, AnswerPassage
-from app.domain.answering.question_analysis import QuestionFeatures
+from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Passage
-from app.domain.document import BlockKind, Figure
+from app.domain.document import BlockKind
 
 MAX_FIGURES = 3
 LEAST_SHARE = 0.5
@@ -83,42 +83,35 @@ class PageFigure:
 def page_figures(page: Sequence[Passage], book: BookId) -> Iterator[PageFigure]:
     """Yield the figures of a page of the book, given its paragraphs in reading order."""
     paragraphs = [one for one in page if one.kind is not BlockKind.HEADING]
-    for at, one in enumerate(paragraphs):
-        if one.figure is not None:
-            yield _placed(one.figure, paragraphs, at, book)
-
-
-def _placed(figure: Figure, paragraphs: Sequence[Passage], at: int, book: BookId) -> PageFigure:
-    own = paragraphs[at]
-    captions = [one for one in paragraphs[at + 1 : at + 2] if one.text == figure.caption]
-    behind = at + 1 + len(captions)
-    before, after = paragraphs[max(at - 1, 0) : at], paragraphs[behind : behind + 1]
-    beside = [*before, *after]
-    found = _NUMBERED.match(figure.caption)
-    number = found[1] if found else ""
-    bringing = [
-        own,
-        *captions,
-        *(one for one in beside if _POINTING.search(one.text)),
-        *(one for one in paragraphs if number and number in _numbers(one.text)),
-    ]
-    shown = AnswerFigure(figure.url, figure.alt, figure.caption, own.paragraph_id, own.url)
-    return PageFigure(
-        AnswerPassage(
-            paragraph_ids=tuple(one.paragraph_id for one in (own, *captions)),
-            text=shown.title,
-            heading_path=own.heading_path,
-            url=own.url,
-            paragraph_id=own.paragraph_id,
-            book=book,
-            figures=(shown,),
-        ),
-        number,
-        frozenset(one.paragraph_id for one in bringing),
-        frozenset(one.paragraph_id for one in beside) if before and after else frozenset(),
-        "\n".join([*own.heading_path, *(one.text for one in beside)]),
-        own.kind is BlockKind.SOLUTION,
-    )
+    for at, own in enumerate(paragraphs):
+        if own.figure is None:
+            continue
+        caption = own.figure.caption
+        following = paragraphs[at + 1 : at + 2]
+        captions = [one for one in following if one.text == caption]
+        after = at + 1 + len(captions)
+        beside = [*paragraphs[max(at - 1, 0) : at], *paragraphs[after : after + 1]]
+        numbered = _NUMBERED.match(caption)
+        number = numbered[1] if numbered else ""
+        referring = [one for one in beside if _POINTING.search(one.text)]
+        referring += [one for one in paragraphs if number and number in _numbers(one.text)]
+        shown = AnswerFigure(own.figure.url, own.figure.alt, caption, own.paragraph_id, own.url)
+        yield PageFigure(
+            AnswerPassage(
+                paragraph_ids=tuple(one.paragraph_id for one in (own, *captions)),
+                text=shown.title,
+                heading_path=own.heading_path,
+                url=own.url,
+                paragraph_id=own.paragraph_id,
+                book=book,
+                figures=(shown,),
+            ),
+            number,
+            bringing=frozenset(one.paragraph_id for one in (own, *captions, *referring)),
+            beside=frozenset(one.paragraph_id for one in beside if len(beside) > 1),
+            around="\n".join([*own.heading_path, *(one.text for one in beside)]),
+            in_solution=own.kind is BlockKind.SOLUTION,
+        )
 
 
 def asks_for_figure(question: str) -> bool:
@@ -127,7 +120,7 @@ def asks_for_figure(question: str) -> bool:
 
 
 def asked_figure(
-    question: str, features: QuestionFeatures, figures: Sequence[PageFigure]
+    question: str, features: QuestionAnalysis, figures: Sequence[PageFigure]
 ) -> PageFigure | None:
     """Return the one of these figures, best pages first, that a question for one means, or None.
 
@@ -143,7 +136,7 @@ def asked_figure(
     return figures[scores.index(best)] if best >= LEAST_SHARE else None
 
 
-def _score(features: QuestionFeatures, one: PageFigure) -> float:
+def _score(features: QuestionAnalysis, one: PageFigure) -> float:
     own = features.terms(f"{one.figure.caption} {one.figure.alt}")
     around = features.terms(one.around)
     return sum(

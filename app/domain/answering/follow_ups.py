@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from app.domain.answering.definitions import names_term, subject_match
+from app.domain.answering.definitions import names_objectives, names_term, subject_match
 from app.domain.answering.exercises import TASKS
-from app.domain.answering.heading_questions import heading_question, sentence_case
 from app.domain.answering.notices import TERM_QUESTION, in_language
-from app.domain.answering.objectives import names_objectives
 from app.domain.characters import without_invisible
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -40,6 +38,41 @@ _REFERS = re.compile(r"\b(?:following|above|below|these)\b", re.IGNORECASE)
 """Words of a question that is not understood away from its page."""
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s")
 _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
+
+_DETERMINED = (
+    "build run train test read change turn deploy update remove load save call start stop check"
+    " set get compile launch override overwrite render share sort store track view wrap"
+)
+_VERBS = (
+    "add apply avoid choose compress compute configure convert create define design detect find"
+    " give handle implement import improve install keep know make measure merge prevent reduce"
+    " refactor replace show solve split use validate write"
+)
+"""Verbs of headings such as "Merging lists". Those of `_DETERMINED` need an article, because their
+gerund also qualifies a noun: "Running time", "Building blocks"."""
+
+_ARTICLE = r"(?:an?|the|your|our|my)\s"
+
+
+def _gerund(verb: str) -> str:
+    if re.fullmatch(r"[^aeiou]*[aeiou][^aeiouwxy]|split|refer", verb):
+        return f"{verb}{verb[-1]}ing"
+    return f"{verb.removesuffix('e')}ing"
+
+
+_BY_GERUND = {_gerund(verb): verb for verb in f"{_DETERMINED} {_VERBS}".split()}
+_GERUNDS = (
+    rf"(?P<gerund>{'|'.join(map(_gerund, _VERBS.split()))}"
+    rf"|(?:{'|'.join(map(_gerund, _DETERMINED.split()))})(?=\s{_ARTICLE}))"
+)
+_IMPERATIVES = rf"(?P<verb>{'|'.join(_BY_GERUND.values())})(?=\s{_ARTICLE})"
+_SEVERAL = re.compile(r"[:;]|\b(?:and|or)\s+\w+ing\b|\w+ing\s+(?:and|or)\b", re.IGNORECASE)
+"""Headings with a label or two actions."""
+
+_TITLE_CASE = re.compile(r"(?:\S{1,4}|[^a-z\s]\S*)(?:\s(?:\S{1,4}|[^a-z\s]\S*))*")
+_TO_DO = re.compile(
+    rf"(?:{_GERUNDS}|how\sto\s(?P<how>\w+)|{_IMPERATIVES})\s(?P<rest>.+)", re.IGNORECASE
+)
 
 
 class Suggestion(NamedTuple):
@@ -94,18 +127,43 @@ def _is_question(exercise: str) -> bool:
 
 
 def _of_heading(heading: str, chunk: Chunk, terms: Terms, language: str) -> str:
-    """Return the question that a heading makes with the text below it, or ""."""
+    """Return the question that a heading without its number makes with the text below it, or "".
+
+    "Why not index whole chapters?" is one. In English so are "How to choose a size" and "Building
+    the index". A heading that is a term defined below it asks for its meaning.
+    """
     below = [p.text for p in chunk.passages if p.kind not in (BlockKind.HEADING, BlockKind.CODE)]
-    text = "\n".join(below)
+    text, english = "\n".join(below), chunk.language == "en"
     if len(heading) > _LONGEST or names_objectives(heading):
         return ""
-    if question := heading_question(heading, chunk.language, text):
-        return question
-    subject = sentence_case(heading, text) if chunk.language == "en" else heading
+    if heading.endswith("?"):
+        return "" if english and heading.endswith(" ?") else heading
+    to_do = _TO_DO.fullmatch(heading) if english and not _SEVERAL.search(heading) else None
+    if to_do:
+        verb = _BY_GERUND.get((to_do["gerund"] or "").lower()) or to_do["how"] or to_do["verb"]
+        asked = f"How do I {verb.lower()} {_sentence_case(to_do['rest'], text)}?"
+        return re.sub(r"\byour\b", "my", asked)
+    subject = _sentence_case(heading, text) if english else heading
     short = len(heading.split()) <= _LONGEST_HEADING
     if short and any(_defines(one, heading, terms) for one in below):
         return in_language(TERM_QUESTION, language).format(_LEADING_ARTICLE.sub("", subject))
     return ""
+
+
+def _sentence_case(heading: str, text: str) -> str:
+    """Write a heading as it stands in a sentence.
+
+    In a Title Case Heading each word loses its capital that `text` does not have only with one; in
+    another heading the first word does.
+    """
+    said = set(re.findall(r"\b[^\W\d_][\w'\u2019-]*", re.sub(r"`[^`]*`", "", text)))
+
+    def written(match: re.Match[str]) -> str:
+        lower = match[0].lower()
+        return match[0] if match[0] in said and lower not in said else lower
+
+    begin = "" if _TITLE_CASE.fullmatch(heading) else r"\A"
+    return re.sub(rf"{begin}\b(?:[A-Z][a-z'\u2019-]+(?!\w)|A(?=\s))", written, heading)
 
 
 def _defined_terms(passage: Passage, terms: Terms) -> Iterator[str]:

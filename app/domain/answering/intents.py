@@ -139,49 +139,29 @@ def _request(said: Sequence[str], language: str) -> Intent | None:
     known, text = _PHRASES[language], with_figures(said)
     if not all(one in _REQUEST_WORDS[language] or one[0].isdigit() for one in text.split()):
         return None
-    chapter, this = f"(?:{known['chapter']})", f"(?:{known['this']})"
-    part, text = _taken(
-        rf"(?:{this} )?(?:{chapter} (?P<number>\d{{1,3}})"
-        rf"|(?P<ordinal>\d{{1,3}})(?:st|nd|rd|th)? {chapter}(?! \d))"
-        rf"|{this} (?:(?P<here>{chapter})|(?:{known['page']}))",
-        text,
-    )
-    task, text = _taken(
-        rf"(?:{known['task']}) (?P<first>\d{{1,3}})(?: (?P<second>\d{{1,3}}))?", text
-    )
-    if any(map(str.isdigit, text)):
-        return None
-    if task:
-        return _exercise(task, part, language)
-    kind = IntentKind.QUIZ if _taken(known["quiz"], text)[0] else IntentKind.SUMMARY
-    if part:
-        return Intent(kind, language, _chapter(part))
-    return Intent(kind, language) if _taken(known[f"{kind} of the page"], text)[0] else None
 
+    def found(pattern: str) -> re.Match[str] | None:
+        """Find whole words."""
+        return re.search(rf"(?<!\S)(?:{pattern})(?!\S)", text)
 
-def _taken(pattern: str, text: str) -> tuple[re.Match[str] | None, str]:
-    """Return the first match of whole words, and the text without it."""
-    found = re.search(rf"(?<!\S)(?:{pattern})(?!\S)", text)
-    return found, f"{text[: found.start()]} {text[found.end() :]}" if found else text
+    task, chapter, this = (f"(?:{known[one]})" for one in ("task", "chapter", "this"))
+    numbers = [int(one) for one in re.findall(r"\d+", text)]
+    numbered = found(rf"{chapter} \d{{1,3}}|\d{{1,3}}(?:st|nd|rd|th)? {chapter}")
+    exercise = found(rf"{task} \d{{1,3}}(?P<second> \d{{1,3}})?")
+    if exercise and len(numbers) == 2 and (numbered or exercise["second"]):
+        after = numbered is not None and numbered.start() > exercise.start()
+        place = reversed(numbers) if after else numbers
+        return Intent(IntentKind.EXERCISE, language, *place)
+    kind = IntentKind.QUIZ if found(known["quiz"]) else IntentKind.SUMMARY
+    if numbers:
+        whole = numbered and not exercise and len(numbers) == 1
+        return Intent(kind, language, numbers[0]) if whole else None
+    if found(f"{this} {chapter}"):
+        return Intent(kind, language, Here.CHAPTER)
+    here = found(f"{this} (?:{known['page']})") or found(known[f"{kind} of the page"])
+    return Intent(kind, language) if here else None
 
 
 def with_figures(said: Sequence[str]) -> str:
     """Join the words; "four" becomes "4"."""
     return " ".join(NUMBER_WORDS.get(word, word) for word in said)
-
-
-def _chapter(part: re.Match[str]) -> int | Here:
-    if number := part["number"] or part["ordinal"]:
-        return int(number)
-    return Here.CHAPTER if part["here"] else Here.PAGE
-
-
-def _exercise(task: re.Match[str], part: re.Match[str] | None, language: str) -> Intent | None:
-    """Return the request for "exercise 4.2" or "exercise 2 of chapter 4"; else None."""
-    chapter = _chapter(part) if part else None
-    first, second = int(task["first"]), task["second"]
-    if second and chapter in (None, first):
-        return Intent(IntentKind.EXERCISE, language, first, int(second))
-    if not second and isinstance(chapter, int):
-        return Intent(IntentKind.EXERCISE, language, chapter, first)
-    return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
@@ -18,11 +19,32 @@ EARLIER_TURN = 0.5
 _LONGEST_TERM = 4
 """Maximum number of words of X in "what is X?"; a longer X is not a term."""
 
+_CODE = "code|código|codice"
+_CODE_REQUESTS = (
+    "examples?|snippets?|syntax|beispiele?|codebeispiele?|quelltext|ejemplos?|sintaxis|fragmento",
+    "exemples?|extrait|syntaxe|exemplos?|sintaxe|trecho|esempio|esempi|sintassi|frammento",
+    rf"(?:in|as|some|me|me the|als|im|en|como|em|come) (?:{_CODE})",
+    rf"(?:{_CODE}) (?:for|to|please|für|para|pour|per)",
+)
+"""The word "code" counts only beside others: alone it is often the subject ("error code")."""
+_UNSPACED_CODE = "例子|示例|代码|の例|例を|コード|サンプル"
+_LIST_REQUESTS = (
+    "which|what are|name the|all the|walk me|rules?|steps?|types?|kinds?|ways?|methods|options",
+    "(?:dis)?advantages?|benefits?|drawbacks?|pros|cons|trade ?offs?|reasons?|causes|factors",
+    "properties|features|principles?|stages?|phases?|parts?|components?|requirements?|guarantees?",
+    "parameters?|arguments?|fields|list|checklist|procedure",
+    "welche[rsn]?|regeln?|schritte?|arten|vorteile?|nachteile?|gründe|phasen|teile|eigenschaften",
+    "cuáles|qué (?:tipos|pasos)|reglas?|pasos|tipos|ventajas|desventajas|razones|fases|partes",
+    "quels|quelles|règles?|étapes|types|avantages|inconvénients|raisons|parties",
+    "quais|regras?|passos|etapas|tipos|vantagens|desvantagens|razões|fases",
+    "quali|regole?|passi|passaggi|tipi|vantaggi|svantaggi|ragioni|fasi|parti",
+)
+_LIST_REQUEST = re.compile(rf"\b(?:{'|'.join(_LIST_REQUESTS)})\b")
+_CODE_REQUEST = re.compile(rf"\b(?:{'|'.join(_CODE_REQUESTS)})\b|{_UNSPACED_CODE}")
+
 
 @dataclass(frozen=True, slots=True)
-class QuestionFeatures:
-    """The features of a question by which passages are scored."""
-
+class QuestionAnalysis:
     terms: Terms
     language: str
     """Language of the book: an ISO 639-1 code."""
@@ -32,11 +54,6 @@ class QuestionFeatures:
     """The terms of X in "what is X?", else empty."""
     asked_kinds: frozenset[BlockKind] = frozenset()
     """The kinds of block that the question wants: "which types" a list, "an example" code."""
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionAnalysis:
-    features: QuestionFeatures
     words: frozenset[str] = frozenset()
     """The question's words as returned by `words`."""
     asked_in: str = ""
@@ -76,3 +93,14 @@ def name_asked(searched: Iterable[str], terms: Terms, language: str) -> str:
     frame = terms(known_language(language).frame)
     name = [word for word in searched if terms(word) - frame]
     return " ".join(name) if len(name) <= _LONGEST_TERM else ""
+
+
+def asked_kinds(said: Sequence[str]) -> frozenset[BlockKind]:
+    """Return the kinds of block that a question of these words, as returned by `words`, wants.
+
+    "Which types of X are there" wants a list or table, "an example of X" wants code. Empty for a
+    question that any text may answer.
+    """
+    text = " ".join(said)
+    lists = {BlockKind.LIST, BlockKind.TABLE} if _LIST_REQUEST.search(text) else set()
+    return frozenset(lists | ({BlockKind.CODE} if _CODE_REQUEST.search(text) else set()))

@@ -13,9 +13,13 @@ from dataclasses import dataclass, field
 from operator import mul
 from typing import NamedTuple
 
-from app.domain.answering.definitions import defines, subject_match
-from app.domain.answering.objectives import ASKS_OBJECTIVES, states_objectives
-from app.domain.answering.question_analysis import QuestionFeatures
+from app.domain.answering.definitions import (
+    ASKS_OBJECTIVES,
+    defines,
+    states_objectives,
+    subject_match,
+)
+from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.units import (
     SplitSentences,
     Unit,
@@ -116,7 +120,7 @@ class ScoredParagraph:
 
 
 def candidates(
-    question: QuestionFeatures, context: Sequence[ContextPassage], split_sentences: SplitSentences
+    question: QuestionAnalysis, context: Sequence[ContextPassage], split_sentences: SplitSentences
 ) -> list[Candidate]:
     """Return the paragraphs of a context in reading order.
 
@@ -151,7 +155,7 @@ def _lead_in(passage: Passage, before: Passage | None) -> str:
 class Relevance:
     """Scores paragraphs, and the units in them, for one question."""
 
-    question: QuestionFeatures
+    question: QuestionAnalysis
     cosines: Mapping[str, float] = field(default_factory=dict)
     """Of the question and each compared text; unknown ones are missing."""
     readings: Mapping[int, float] = field(default_factory=dict)

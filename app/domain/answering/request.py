@@ -28,8 +28,6 @@ class Scope(StrEnum):
     BOOK = "book"
     SO_FAR = "so_far"
     """The book up to the end of the reader's chapter."""
-    SELECTION = "selection"
-    """The paragraph of the selected text alone."""
 
 
 NEEDS_PAGE = frozenset({Scope.PAGE, Scope.CHAPTER, Scope.SO_FAR})

@@ -96,8 +96,12 @@ class Verifier:
     def supports(self, claim: str, paragraph_ids: Iterable[str]) -> bool:
         """Whether these paragraphs together support the claim."""
         ids = [*paragraph_ids]
-        pieces = [piece.passage for one in ids for piece in self.paragraphs[one]]
-        heads = [head for piece in pieces for head in piece.heading_path]
+        heads = [
+            head
+            for one in ids
+            for piece in self.paragraphs[one]
+            for head in piece.passage.heading_path
+        ]
         return self._is_supported(claim, "\n".join(self._texts[one] for one in ids), heads)
 
     def attribute(self, sentence: str) -> Unit | None:
@@ -108,9 +112,9 @@ class Verifier:
         if self.translated or len(self._content(sentence).terms) < MIN_TERMS:
             return None
         shares = {one: self._order(sentence, text) for one, text in self._texts.items()}
-        near = (one for one in shares if shares[one] >= MIN_ORDER)
-        best_first = sorted(near, key=lambda one: -shares[one])
-        return next(filter(None, (self.verify(sentence, one) for one in best_first)), None)
+        best_first = sorted(shares, key=lambda one: -shares[one])
+        near = (self.verify(sentence, one) for one in best_first if shares[one] >= MIN_ORDER)
+        return next(filter(None, near), None)
 
     @cached_property
     def _texts(self) -> Mapping[str, str]:
@@ -140,7 +144,9 @@ class Verifier:
         above = self._content(" ".join(headings))
         if not said.names <= held.words | above.words | self.question_words:
             return False
-        return self.translated or _coverage(said, held, above) > MIN_COVERAGE
+        named = above.terms - held.terms
+        covered = len(said.terms & held.terms) + 0.5 * len(said.terms & named)
+        return self.translated or covered > MIN_COVERAGE * len(said.terms)
 
     def _content(self, text: str) -> _Content:
         if text not in self._contents:
@@ -149,14 +155,13 @@ class Verifier:
         return self._contents[text]
 
     def _runs(self, piece: ContextPassage, length: int) -> Iterable[Unit]:
-        passage = piece.passage
-        if passage.kind in WHOLE:
-            yield from [Unit(piece, 0, len(passage.text))] if length == 1 else []
-            return
-        if passage.text not in self._sentences:
-            found = sentences_and_fences(passage.text, self.split_sentences, self.language)
-            self._sentences[passage.text] = [span for span, _ in found]
-        sentences = self._sentences[passage.text]
+        """Return the runs of so many sentences; a block that is quoted whole is one sentence."""
+        text = piece.passage.text
+        if text not in self._sentences:
+            found = sentences_and_fences(text, self.split_sentences, self.language)
+            whole = piece.passage.kind in WHOLE
+            self._sentences[text] = [(0, len(text))] if whole else [span for span, _ in found]
+        sentences = self._sentences[text]
         for first, last in zip(sentences, sentences[length - 1 :], strict=False):
             yield Unit(piece, first[0], last[1])
 
@@ -166,14 +171,6 @@ class Verifier:
         share = len(held & said) + 0.5 * len(held & around)
         # Among equal scores the shorter quote, then the earlier one.
         return (share, -len(held), -quote.start)
-
-
-def _coverage(said: _Content, held: _Content, above: _Content) -> float:
-    """Share of the claim's terms in the text; a term that is only in the headings counts half."""
-    if not said.terms:
-        return 0.0
-    named = above.terms - held.terms
-    return (len(said.terms & held.terms) + 0.5 * len(said.terms & named)) / len(said.terms)
 
 
 def by_paragraph(context: Sequence[ContextPassage]) -> dict[str, tuple[ContextPassage, ...]]:

@@ -1,15 +1,16 @@
-"""Settings of the chunking strategies."""
+"""What the chunking strategies are given: settings, and functions from libraries."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from app.domain.document import BlockKind
-from app.domain.errors import UnknownStrategy
+from app.domain.document import BlockKind, Span
+from app.domain.errors import ConfigError, UnknownStrategy
 
 
 class StrategyName(StrEnum):
@@ -162,3 +163,20 @@ def strategy_name(name: str) -> StrategyName:
     except ValueError as error:
         message = f"unknown chunking strategy {name!r}; choose one of: {', '.join(StrategyName)}"
         raise UnknownStrategy(message) from error
+
+
+@dataclass(frozen=True)
+class ChunkingTools:
+    count_tokens: Callable[[str], int]
+    split_sentences: Callable[[str, str], list[Span]]
+    """(text, ISO 639-1 code) -> sentence spans without blanks at the ends."""
+    split_recursively: Callable[[str, RecursiveConfig], list[Span]] | None = None
+    """(text, sizes) -> ascending spans. For `recursive` and `auto`."""
+    embed: Callable[[Sequence[str]], Sequence[Sequence[float]]] | None = None
+    """Returns one vector for each text. For `semantic`."""
+    embeds_tokens: bool = False
+    """Whether the embedder has a vector for each token. For `late`."""
+
+
+def missing_tool(strategy: StrategyName, what: str) -> ConfigError:
+    return ConfigError(f"the chunking strategy {strategy.value!r} needs {what}")

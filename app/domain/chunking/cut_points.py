@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from app.domain.chunking.tools import ChunkingTools
+from app.domain.chunking.config import ChunkingTools
 from app.domain.document import BlockKind
 from app.domain.fences_and_tables import is_fence_or_table, table_rows, whole_lines
 

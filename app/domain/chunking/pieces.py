@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from app.domain.chunking.config import ChunkingTools
 from app.domain.chunking.cut_points import Segment, parts, segments
-from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind
 
 PROSE_KINDS = frozenset({BlockKind.PARAGRAPH, BlockKind.FOOTNOTE, BlockKind.REFERENCE})

@@ -7,10 +7,15 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from app.domain.chunking.builder import ChunkDraft
-from app.domain.chunking.config import ChunkingConfig, PackingConfig, StrategyName
+from app.domain.chunking.config import (
+    ChunkingConfig,
+    ChunkingTools,
+    PackingConfig,
+    StrategyName,
+    missing_tool,
+)
 from app.domain.chunking.packer import Unit, pack
 from app.domain.chunking.pieces import PROSE_KINDS, BlockSplitter, Piece
-from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.document import BlockKind, Document
 from app.domain.percentile import percentile
 

@@ -9,10 +9,9 @@ from typing import TypeAlias
 
 from app.domain.chunking.builder import ChunkDraft, build_chunks
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import ChunkingConfig, StrategyName
+from app.domain.chunking.config import ChunkingConfig, ChunkingTools, StrategyName, missing_tool
 from app.domain.chunking.sentences import semantic, sentence
 from app.domain.chunking.structure import structure, structure_of
-from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.chunking.windows import auto, fixed, recursive
 from app.domain.document import Book, Document
 

@@ -8,10 +8,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 
 from app.domain.chunking.builder import ChunkDraft, is_above
-from app.domain.chunking.config import ChunkingConfig, PackingConfig
+from app.domain.chunking.config import ChunkingConfig, ChunkingTools, PackingConfig
 from app.domain.chunking.packer import Unit, pack
 from app.domain.chunking.pieces import BlockSplitter, Piece
-from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Document
 
 _RELATED_CUT = 1000.0

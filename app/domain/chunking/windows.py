@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from app.domain.chunking.builder import GAP, ChunkDraft
-from app.domain.chunking.config import ChunkingConfig, FixedConfig, Separators
+from app.domain.chunking.config import (
+    ChunkingConfig,
+    ChunkingTools,
+    FixedConfig,
+    Separators,
+    missing_tool,
+)
 from app.domain.chunking.pieces import Piece
 from app.domain.chunking.sentences import sentence
-from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.document import Block, BlockKind, Document, Span
 from app.domain.fences_and_tables import fence_lines
 from app.domain.scripts import word_count
@@ -24,78 +29,71 @@ _MARKED = 0.02
 
 def fixed(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:  # noqa: ARG001 - as all strategies
     """Cut into windows of a fixed number of characters; the next one repeats the end."""
-    flat = _FlatText.of(document, config.exclude)
-    return flat.drafts(_windows(flat.text, config.fixed))
+    return _cut(document, config.exclude, lambda text: _windows(text, config.fixed))
 
 
 def recursive(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Cut at a hierarchy of separators. ConfigError without a recursive splitter."""
-    if tools.split_recursively is None:
+    split, sizes = tools.split_recursively, config.recursive
+    if split is None:
         raise missing_tool(config.strategy, "a recursive splitter")
-    markdown = config.recursive.separators is Separators.MARKDOWN
-    flat = _FlatText.of(document, config.exclude, markdown)
-    return flat.drafts(tools.split_recursively(flat.text, config.recursive))
+    markdown = sizes.separators is Separators.MARKDOWN
+    return _cut(document, config.exclude, lambda text: split(text, sizes), markdown=markdown)
 
 
 def auto(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Keep short documents whole; cut those with mark-up recursively, others by sentences."""
     blocks = document.blocks
     if sum(word_count(block.text) for block in blocks) < config.auto.whole_below_words:
-        flat = _FlatText.of(document, config.exclude)
-        return flat.drafts([(0, len(flat.text))])
+        return _cut(document, config.exclude, lambda text: [(0, len(text))])
     if sum(block.kind in _MARKUP for block in blocks) < _MARKED * len(blocks):
         return sentence(document, config, tools)
     sizes = replace(config.recursive, separators=Separators.MARKDOWN)
     return recursive(document, replace(config, recursive=sizes), tools)
 
 
-@dataclass(frozen=True, slots=True)
-class _FlatText:
-    """The texts of all blocks in order, joined by blank lines."""
+def _cut(
+    document: Document,
+    exclude: Sequence[BlockKind],
+    split: Callable[[str], Iterable[Span]],
+    *,
+    markdown: bool = False,
+) -> list[ChunkDraft]:
+    """Return the chunks that `split` makes of the blocks' texts, joined by blank lines.
 
-    text: str
-    blocks: Sequence[Block]
-    starts: Sequence[int]
-    """Offset in `text` of each block's text."""
+    It returns half-open, ascending ranges; empty ones are dropped. With `markdown`, marks of
+    headings and code are between the texts, to be cut at.
+    """
+    blocks = [one for one in document.blocks if one.text and one.kind not in exclude]
+    text, starts = "", []
+    for block in blocks:
+        before, after = _marks(block) if markdown else ("", "")
+        text += f"{GAP if text else ''}{before}"
+        starts.append(len(text))
+        text += block.text + after
+    drafts: list[ChunkDraft] = []
+    done = 0
+    for start, end in split(text):
+        overlap = list(_pieces(blocks, starts, start, min(done, end)))
+        if own := list(_pieces(blocks, starts, max(start, done), end)):
+            drafts.append(ChunkDraft(own, overlap))
+            done = end
+    return drafts
 
-    @classmethod
-    def of(
-        cls, document: Document, exclude: Sequence[BlockKind], markdown: bool = False
-    ) -> _FlatText:
-        """With `markdown`, marks of headings and code are between the texts, to be cut at."""
-        blocks = [one for one in document.blocks if one.text and one.kind not in exclude]
-        texts: list[str] = []
-        starts: list[int] = []
-        at = 0
-        for block in blocks:
-            before, after = _marks(block) if markdown else ("", "")
-            starts.append(at + len(before))
-            texts.append(before + block.text + after)
-            at += len(texts[-1]) + len(GAP)
-        return cls(GAP.join(texts), blocks, starts)
 
-    def drafts(self, ranges: Iterable[Span]) -> list[ChunkDraft]:
-        """Return chunks of these half-open, ascending ranges of `text`; empty ones are dropped."""
-        drafts: list[ChunkDraft] = []
-        before = 0
-        for start, end in ranges:
-            overlap = list(self._pieces(start, min(before, end)))
-            own = list(self._pieces(max(start, before), end))
-            if own:
-                drafts.append(ChunkDraft(own, overlap))
-                before = end
-        return drafts
-
-    def _pieces(self, start: int, end: int) -> Iterator[Piece]:
-        for number in range(max(bisect_right(self.starts, start) - 1, 0), len(self.blocks)):
-            block, at = self.blocks[number], self.starts[number]
-            if at >= end:
-                return
-            text = block.text[: end - at].rstrip()
-            first = max(start - at, 0)
-            first += len(text[first:]) - len(text[first:].lstrip("\r\n"))
-            if first < len(text):
-                yield Piece(block, first, len(text))
+def _pieces(
+    blocks: Sequence[Block], starts: Sequence[int], start: int, end: int
+) -> Iterator[Piece]:
+    """Yield the parts of the blocks in a range of the text, in which they begin at `starts`."""
+    for number in range(max(bisect_right(starts, start) - 1, 0), len(blocks)):
+        block, at = blocks[number], starts[number]
+        if at >= end:
+            return
+        text = block.text[: end - at].rstrip()
+        first = max(start - at, 0)
+        first += len(text[first:]) - len(text[first:].lstrip("\r\n"))
+        if first < len(text):
+            yield Piece(block, first, len(text))
 
 
 def _windows(text: str, config: FixedConfig) -> Iterator[Span]:

@@ -18,17 +18,12 @@ from app.domain.evaluation.retrieval_metrics import (
 from app.domain.retrieval.query import Hit
 from app.domain.scripts import word_count
 
-OUTCOMES = {
-    Confidence.ANSWERED: "answered",
-    Confidence.UNCERTAIN: "uncertain",
-    Confidence.NOT_IN_BOOK: "refused",
-}
-"""Outcome of an answer, as metrics name it."""
+OUTCOMES = ("answered", "uncertain", "refused")
 
 
 def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> Measured:
     """Measure an answer made from these hits."""
-    shown, outcome = shown_text(answer), OUTCOMES[answer.confidence]
+    shown, outcome = shown_text(answer), "refused" if answer.refused else answer.confidence.value
     cited = (Retrieved(one.file, one.spans) for one in answer.citations)
     right = sum(question.answerable and first_hit(question, [one]) for one in cited)
     facts = bool(shown) and has_facts(shown, question.key_facts) if question.key_facts else None
@@ -36,7 +31,7 @@ def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> Mea
     metrics: dict[str, float | None] = {
         f"{sort}_{one}": float(one == outcome) if question.answerable is answerable else None
         for sort, answerable in (("answerable", True), ("unanswerable", False))
-        for one in OUTCOMES.values()
+        for one in OUTCOMES
     }
     of_answerable = {
         "facts_shown": facts,
@@ -94,8 +89,5 @@ def finds_all_gold(question: Question, ranking: Sequence[Retrieved]) -> bool:
 def has_facts(text: str, key_facts: Sequence[str]) -> bool:
     """Whether every pattern matches, ignoring case. A space in it also matches a line break."""
     forms = (text, " ".join(text.split()))
-    return all(any(_matches(fact, form) for form in forms) for fact in key_facts)
-
-
-def _matches(pattern: str, text: str) -> bool:
-    return bool(re.search(pattern, text, re.IGNORECASE | re.DOTALL))
+    patterns = [re.compile(fact, re.IGNORECASE | re.DOTALL) for fact in key_facts]
+    return all(any(map(one.search, forms)) for one in patterns)

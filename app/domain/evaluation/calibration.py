@@ -48,21 +48,17 @@ def refusal_curve(
     judged: Sequence[tuple[bool, float | None]], current: RefusalPolicy
 ) -> RefusalCurve | None:
     """Return the curve of (answerable, score) pairs; None unless there are scores of both kinds."""
-    positives = sorted(score for answerable, score in judged if answerable and score is not None)
-    negatives = sorted(
-        score for answerable, score in judged if not answerable and score is not None
-    )
+    scored = sorted((score, answerable) for answerable, score in judged if score is not None)
+    positives = [score for score, answerable in scored if answerable]
+    negatives = [score for score, answerable in scored if not answerable]
     if not positives or not negatives:
         return None
 
     def at(threshold: float) -> RefusalPoint:
-        return RefusalPoint(
-            threshold,
-            recall=bisect_left(negatives, threshold) / len(negatives),
-            answerable_refused=bisect_left(positives, threshold) / len(positives),
-        )
+        recall, refused = (bisect_left(one, threshold) / len(one) for one in (negatives, positives))
+        return RefusalPoint(threshold, recall, refused)
 
-    between = (round((a + b) / 2, 4) for a, b in pairwise(sorted({*positives, *negatives})))
+    between = (round((a + b) / 2, 4) for a, b in pairwise(sorted({one for one, _ in scored})))
     candidates = [at(threshold) for threshold in (0.0, *between, 1.0)]
 
     def suggested(tolerated: float) -> RefusalPoint:
@@ -72,13 +68,13 @@ def refusal_curve(
         )
 
     return RefusalCurve(
-        answerable=len(positives),
-        unanswerable=len(negatives),
-        auroc=_auroc(positives, negatives),
-        current=at(current.refusal_threshold),
-        suggested=suggested(REFUSED_TOLERATED),
-        current_answer=at(current.answer_threshold),
-        suggested_answer=suggested(BELOW_TOLERATED),
+        len(positives),
+        len(negatives),
+        _auroc(positives, negatives),
+        at(current.refusal_threshold),
+        suggested(REFUSED_TOLERATED),
+        at(current.answer_threshold),
+        suggested(BELOW_TOLERATED),
     )
 
 

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from statistics import fmean
 
 from app.domain.evaluation.gold_question import Question
 from app.domain.percentile import percentile
-
-
-class Measure(StrEnum):
-    """What is measured of each question."""
-
-    RETRIEVAL = "retrieval"
-    HELPFUL = "helpful"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,6 @@ class Retrieved:
     file: str
     spans: tuple[Span, ...]
 
-    @property
-    def length(self) -> int:
-        return sum(end - start for start, end in self.spans)
-
 
 def ranking_of(hits: Sequence[Hit]) -> list[Retrieved]:
     return [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in hits]
@@ -77,7 +73,7 @@ def _precision(golds: Sequence[GoldSpan], retrieved: Sequence[Retrieved]) -> flo
         for file in {gold.file: None for gold in golds}
         for span in merge([(gold.start, gold.end) for gold in golds if gold.file == file])
     ]
-    length = sum(one.length for one in retrieved)
+    length = sum(end - start for one in retrieved for start, end in one.spans)
     return sum(coverage(union, retrieved)) / length if length else 0.0
 
 

@@ -27,7 +27,7 @@ _CONTEXT = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class TextUnit:
     start: int
     """Offset in the model's text."""
     text: str
@@ -51,19 +51,19 @@ class Splitter:
         self._begins_line = True
         self._fence = ""
 
-    def feed(self, text: str) -> list[Unit]:
+    def feed(self, text: str) -> list[TextUnit]:
         """Return the units that the text completes."""
         self._pending += text
         return [*self._units(final=False)]
 
-    def close(self) -> list[Unit]:
+    def close(self) -> list[TextUnit]:
         """Return what is left at the end of the stream."""
         return [*self._units(final=True)]
 
-    def _units(self, *, final: bool) -> Iterator[Unit]:
+    def _units(self, *, final: bool) -> Iterator[TextUnit]:
         while self._pending and (end := self._end(final=final)):
             text, self._pending = self._pending[:end], self._pending[end:]
-            yield Unit(self._start, text, self._begins_line, bool(self._fence))
+            yield TextUnit(self._start, text, self._begins_line, bool(self._fence))
             self._start += end
             self._scanned = 0
             self._begins_line = text.endswith("\n")
