@@ -23,6 +23,7 @@ class Language:
     """Function words."""
     elisions: frozenset[str]
     name: str = ""
+    nouns: str = ""
     frame: str = ""
     comparison: str = ""
     anaphora: str = ""
