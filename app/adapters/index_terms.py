@@ -31,15 +31,6 @@ import Stemmer
 from app.domain.english import common_form
 from app.domain.languages import known_language
 
-_STEMMERS = {
-    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek",
-    "en": "english", "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish",
-    "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian",
-    "id": "indonesian", "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch",
-    "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
-    "sv": "swedish", "ta": "tamil", "tr": "turkish",
-}  # fmt: skip
-
 # Scripts without spaces between words: Han, kana, Hangul, Thai, Lao, Khmer, Burmese.
 _UNSPACED = (
     "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
@@ -117,8 +108,10 @@ class LanguageTerms(dict[str, tuple[int, ...]]):
         """`language` is an ISO 639-1 code; without a stemmer for it, words stay as they are."""
         super().__init__()
         self._language = language
-        name = _STEMMERS.get(language, "")
-        self._stem = Stemmer.Stemmer(name, 0).stemWord if name in Stemmer.algorithms() else str
+        try:
+            self._stem = Stemmer.Stemmer(language, 0).stemWord
+        except KeyError:
+            self._stem = str
         known = known_language(language)
         self._stop_words = known.words | {_fold(word) for word in known.words}
         self._elisions = known.elisions
