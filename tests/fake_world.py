@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import zlib
 from array import array
 from collections import Counter
@@ -209,9 +208,6 @@ class FakeIndex:
         every = ((book, chunk_id) for book, ids in wanted.items() for chunk_id in ids)
         return [by_id[one] for one in every if one in by_id]
 
-    async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
-        return {one.chunk_id: one.paragraph_ids for one in self.stored if one.book == book}
-
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         found = (one for one in self.stored if _leaves(filter, one))
         return sorted(found, key=lambda one: (one.book, one.chunk_id))
@@ -247,11 +243,10 @@ def _top(scored: list[tuple[float, Chunk]], limit: int) -> tuple[ScoredId, ...]:
 
 @dataclass
 class FakeReranker:
-    """Prefers texts that hold `word`; raises `error` or never answers when told so."""
+    """Prefers texts that hold `word`, or raises `error`."""
 
     word: str = ""
     error: Exception | None = None
-    hangs: bool = False
     calibrated: bool = False
     reads_paragraphs: bool = False
 
@@ -261,8 +256,6 @@ class FakeReranker:
     async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
         if self.error is not None:
             raise self.error
-        if self.hangs:
-            await asyncio.Event().wait()
         scores = [(position, float(self.word in text)) for position, text in enumerate(texts)]
         return sorted(scores, key=lambda pair: -pair[1])
 
