@@ -37,7 +37,10 @@ SiteKind = Annotated[Site | None, Query(description="Detected from the folder un
 BaseUrl = Annotated[
     str, Query(max_length=2_000, description="URL of the book's site, for the deep links.")
 ]
-_ARCHIVE = {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
+_ARCHIVE = dict.fromkeys(
+    ("application/zip", "application/octet-stream"),
+    {"schema": {"type": "string", "format": "binary"}},
+)
 
 
 @router.post(
