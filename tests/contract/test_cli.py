@@ -91,6 +91,7 @@ WRONG = {
     f"ask {'x' * 20_000}": "the question has 20,000 characters",
     "serve --port 99999": "'--port': Input should be less than or equal to 65535",
     "ingest nowhere": "nowhere: ",
+    "ingest none.zip": "none.zip: no such file or folder",
     "ingest empty": "empty: ",
     "ingest latin": "page.md:3: not UTF-8",
     f"ingest {'long' * 1_000}": "File name too long",
