@@ -72,7 +72,6 @@ class Application:
     retrieve: Retrieve
     answer: AnswerQuestion
     glossary: LookUpTerms
-    places: PageLocator
     pages: BookPages
     budget: Budget
     breakers: Mapping[str, CircuitBreaker] = field(default_factory=dict)
@@ -170,7 +169,6 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             retrieve=retrieve,
             answer=answer,
             glossary=LookUpTerms(index),
-            places=answer.consult.places,
             pages=book_pages(settings),
             check_model=model.check if model else None,
             budget=providers.budget,
