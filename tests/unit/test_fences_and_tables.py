@@ -76,10 +76,6 @@ def test_code_and_tables_of_an_item_are_shown_inside_it(marker: str) -> None:
     assert MARKDOWN.render(text).count("<tr>") == 2
 
 
-def test_a_list_without_code_is_indented_as_far_as_its_text() -> None:
-    assert only("1. one\n\n   more\n2. two\n").text == "1. one\n\n   more\n2. two"
-
-
 def test_items_that_become_blocks_of_their_own_keep_their_fences() -> None:
     text = "## Exercises\n\n- Run:\n\n  ```sh\n  make\n  ```\n- Stop.\n"
     _, exercise, _ = read_text(text).blocks
@@ -162,12 +158,3 @@ def test_options_of_a_fence_are_no_language(info: str, language: str, title: str
     *before, block = read_text(f"``` {info}\nx = 1\n```\n", site=Site.MKDOCS).blocks
     assert (block.text, block.language) == ("x = 1", language)
     assert [one.text for one in before] == ([f"{title}:"] if title else [])
-
-
-def test_code_of_a_file_with_crlf_has_no_blanks_at_its_line_ends() -> None:
-    source = "# A\n\n```js\na = 1;\n\nb();\n```\n\nOr:\n\n    c\n    d\n"
-    texts = [
-        [block.text for block in read_text(text, site=Site.MKDOCS).blocks]
-        for text in (source, source.replace("\n", "\r\n"))
-    ]
-    assert texts[0] == texts[1] == ["A", "a = 1;\n\nb();", "Or:", "c\nd"]

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from app.adapters.reading.shown_text import shown_text
 from app.adapters.reading.source_files import SourceFiles
 from app.adapters.reading.tree import parse
-from app.domain.page_text import BuiltPage
+from app.services.check_links import BuiltPage
 
 
 def page_at(files: SourceFiles, base_url: str, url: str) -> BuiltPage | None:

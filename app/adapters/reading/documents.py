@@ -12,7 +12,7 @@ from app.adapters.reading.themes import Theme, fallback
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, SourceWarning
 from app.domain.edition import ONLY, Edition
 from app.domain.identity import content_id, is_content_id
-from app.domain.page_text import PageText
+from app.domain.links import PageText
 from app.domain.urls import with_anchor
 
 _MOST_TERMS = 30
