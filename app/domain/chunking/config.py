@@ -164,7 +164,7 @@ class ChunkingTools:
     count_tokens: Callable[[str], int]
     split_sentences: Callable[[str, str], list[Span]]
     """(text, ISO 639-1 code) -> sentence spans without blanks at the ends."""
-    split_recursively: Callable[[str, RecursiveConfig], list[Span]] | None = None
+    split_recursively: Callable[[str, RecursiveConfig], list[Span]]
     """(text, sizes) -> ascending spans. For `recursive` and `auto`."""
     embed: Callable[[Sequence[str]], Sequence[Sequence[float]]] | None = None
     """Returns one vector for each text. For `semantic`."""

@@ -13,7 +13,6 @@ from app.domain.chunking.config import (
     ChunkingTools,
     FixedConfig,
     Separators,
-    missing_tool,
 )
 from app.domain.chunking.pieces import Piece
 from app.domain.chunking.sentences import sentence
@@ -33,12 +32,10 @@ def fixed(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> l
 
 
 def recursive(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
-    """Cut at a hierarchy of separators. ConfigError without a recursive splitter."""
-    split, sizes = tools.split_recursively, config.recursive
-    if split is None:
-        raise missing_tool(config.strategy, "a recursive splitter")
+    """Cut at a hierarchy of separators."""
+    sizes = config.recursive
     markdown = sizes.separators is Separators.MARKDOWN
-    return _cut(document, lambda text: split(text, sizes), markdown=markdown)
+    return _cut(document, lambda text: tools.split_recursively(text, sizes), markdown=markdown)
 
 
 def auto(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
