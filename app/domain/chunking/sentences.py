@@ -11,12 +11,11 @@ from app.domain.chunking.config import (
     ChunkingConfig,
     ChunkingTools,
     PackingConfig,
-    StrategyName,
-    missing_tool,
 )
 from app.domain.chunking.packer import Unit, pack
 from app.domain.chunking.pieces import PROSE_KINDS, BlockSplitter, Piece
 from app.domain.document import Document
+from app.domain.errors import ConfigError
 from app.domain.percentile import percentile
 
 _CUT_WITHIN_TOPIC = 2.0
@@ -33,7 +32,8 @@ def sentence(document: Document, config: ChunkingConfig, tools: ChunkingTools) -
 def semantic(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Cut between sentences whose vectors are far apart. ConfigError without an embedder."""
     if tools.embed is None:
-        raise missing_tool(StrategyName.SEMANTIC, "an embedder")
+        message = "the chunking strategy 'semantic' needs an embedder"
+        raise ConfigError(message)
     sizes = config.semantic
     splitter = BlockSplitter(document.language, tools, sizes.maximum)
     pieces = list(_sentences(document, splitter))

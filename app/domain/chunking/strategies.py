@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from app.domain.chunking.builder import ChunkDraft, build_chunks
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import ChunkingConfig, ChunkingTools, StrategyName, missing_tool
+from app.domain.chunking.config import ChunkingConfig, ChunkingTools, StrategyName
 from app.domain.chunking.sentences import semantic, sentence
 from app.domain.chunking.structure import structure, structure_of
 from app.domain.chunking.windows import auto, fixed, recursive
@@ -18,23 +18,16 @@ from app.domain.document import Block, BlockKind, Book, Document
 Strategy: TypeAlias = Callable[[Document, ChunkingConfig, ChunkingTools], list[ChunkDraft]]
 """Cuts a document into drafts of chunks, in order and deterministically."""
 
-_TOKEN_VECTORS = (
-    "an embedder with a vector for each token, as "
-    "RAG_EMBEDDER=fastembed:sentence-transformers/all-MiniLM-L6-v2 (`scripts/setup local`)"
-)
-
 
 def late(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Late chunking: embed the whole document, then pool the token vectors of each chunk.
 
     The chunks are those of `structure`, without overlap. The model gets their embedding texts in
-    order as the document. ConfigError if the embedder has no token vectors.
+    order as the document.
 
     Günther et al., "Late Chunking: Contextual Chunk Embeddings Using Long-Context Embedding
     Models", 2024.
     """
-    if not tools.embeds_tokens:
-        raise missing_tool(StrategyName.LATE, _TOKEN_VECTORS)
     return structure_of(document, config.late, tools)
 
 
