@@ -52,17 +52,10 @@ class Miss:
     paragraph_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """Misses in reading order, and the numbers of pages and links checked."""
-
-    misses: tuple[Miss, ...]
-    pages: int
-    links: int
-
-
-def check_links(links: Iterable[DeepLink], page_at: Callable[[str], BuiltPage | None]) -> Checked:
-    """Check the links, reading each page once by `page_at`, which returns None if there is none."""
+def check_links(
+    links: Iterable[DeepLink], page_at: Callable[[str], BuiltPage | None]
+) -> list[Miss]:
+    """Return the misses in reading order; `page_at` reads each page once, None if there is none."""
     by_page: dict[str, list[DeepLink]] = {}
     for link in links:
         by_page.setdefault(urldefrag(link.url).url, []).append(link)
@@ -74,4 +67,4 @@ def check_links(links: Iterable[DeepLink], page_at: Callable[[str], BuiltPage | 
             continue
         faults = ((link, page.fault(link.url)) for link in own)
         misses += [Miss(one.file, one.url, why, one.paragraph_id) for one, why in faults if why]
-    return Checked(tuple(misses), len(by_page), sum(map(len, by_page.values())))
+    return misses
