@@ -151,7 +151,7 @@ class Settings(BaseSettings):
     overrides `PRICES`."""
     budget_day: float | None = Field(None, ge=0)
     budget_month: float | None = Field(None, ge=0)
-    question_log_days: int = Field(0, ge=0)
+    question_log_days: int = Field(0, ge=0, le=36_500)
     """Without a log readers cannot give feedback."""
 
     embedder: str = Field("auto", pattern=r"^(auto|cohere|local|fastembed(:\S+)?)$")

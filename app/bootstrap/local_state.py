@@ -13,8 +13,7 @@ from app.adapters.sqlite.site_keys import SqliteSiteKeys
 from app.bootstrap.providers import local_embedder
 from app.bootstrap.storage import ledger_store, open_index
 from app.domain.book_id import BookId
-from app.services.question_log import QuestionLog
-from app.services.report_questions import ReportQuestions
+from app.services.question_log import QuestionLog, ReportQuestions
 from app.services.similarity import SimilarityEncoder
 from app.services.verify import Verified, verify
 from app.settings import Settings

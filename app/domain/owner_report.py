@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import mode
 
 from app.domain.answer import AnswerMode, Confidence
 from app.domain.logged_answer import LoggedAnswer, LoggedParagraph, MarkKind, Rating
@@ -101,7 +100,7 @@ def is_question(answer: LoggedAnswer) -> bool:
 def _cluster(answers: Sequence[LoggedAnswer]) -> QuestionCluster:
     wordings = Counter(" ".join(one.question.split()) for one in answers).most_common()
     nearest = [one.paragraphs[0] for one in answers if one.paragraphs]
-    section = mode(one.section for one in nearest) if nearest else ""
+    ((section, _), *_) = Counter(one.section for one in nearest).most_common(1) or [("", 0)]
     return QuestionCluster(
         question=wordings[0][0],
         others=[text for text, _ in wordings[1:]],

@@ -42,7 +42,6 @@ _PHONE = re.compile(
 )
 _MIN_DIGITS = 7
 """The shortest number with an area code (ITU-T E.164)."""
-_MILLIONS = "000000"
 _IN_ORDER = "01234567890"
 
 
@@ -68,22 +67,13 @@ def _with_ascii_digits(text: str) -> str:
 
 
 def _masked(found: re.Match[str]) -> str:
-    digits = "".join(char for char in found[0] if char.isdigit())
-    not_phone = len(digits) < _MIN_DIGITS or (
-        "+" not in found[0] and _is_textbook_number(found[0], digits)
-    )
-    return found[0] if not_phone else "<phone>"
-
-
-def _is_textbook_number(written: str, digits: str) -> bool:
-    """Whether the number is typical of textbooks.
+    """Mask a phone number, not one that is typical of textbooks.
 
     That is a multiple of a million, a power of two, one less, or consecutive digits.
     """
+    written = found[0]
+    digits = "".join(char for char in written if char.isdigit())
     value = int(digits)
-    return (
-        digits.endswith(_MILLIONS)
-        or not value & (value + 1)
-        or not value & (value - 1)
-        or written in _IN_ORDER
-    )
+    typical = value % 1_000_000 == 0 or not value & (value + 1) or not value & (value - 1)
+    of_textbook = "+" not in written and (typical or written in _IN_ORDER)
+    return written if len(digits) < _MIN_DIGITS or of_textbook else "<phone>"

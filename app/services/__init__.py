@@ -6,8 +6,8 @@
   `chapter_requests`, `write_answer`, `show_figures`
 - parts of a book: `paragraphs`, `page_glossary`, `page_suggestions`
 - calls to providers: `provider_calls`, `budget`, `resilience`
-- questions that readers asked: `question_log`, `report_questions`
-- upkeep: `verify`
+- questions that readers asked: `question_log`
+- upkeep: `verify`, `check_links`
 - measuring: `evaluate`
 - used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`
 """

@@ -11,10 +11,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from math import ceil
 from typing import TypeVar
 
 from app.domain.cost import NOTHING, Price, Units
@@ -25,8 +24,6 @@ from app.services.resilience import CircuitBreaker, time_limit
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-_BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +141,3 @@ class ProviderCalls:
                     usd = price.of(estimate if call.billed is None else call.billed)
                     # Shielded: what a cancelled call costs is counted too.
                     await asyncio.shield(self.budget.charge(usd, call.billed or NOTHING))
-
-
-def tokens_about(texts: Iterable[str]) -> int:
-    """Estimate the tokens of these texts."""
-    return sum(ceil(len(text.encode()) / _BYTES_PER_TOKEN) for text in texts)

@@ -1,4 +1,4 @@
-"""The owner's question log: opt-in, without personal data, written in the background."""
+"""The owner's question log, opt-in and without personal data, and the report on it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,30 @@ from typing import Protocol
 
 from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest
+from app.domain.book_id import BookId
 from app.domain.characters import printable
-from app.domain.errors import AnswerNotFound, InputError, StorageError
+from app.domain.errors import AnswerNotFound, BookNotFound, InputError, StorageError
 from app.domain.indexed_book import BookList
+from app.domain.languages import FUNCTION_WORDS, without_words
 from app.domain.logged_answer import (
     MAX_REASON_CHARS,
     Feedback,
     LoggedAnswer,
     logged_paragraphs,
 )
+from app.domain.owner_report import OwnerReport, is_question, owner_report
 from app.domain.personal_data import without_personal_data
+from app.domain.retrieval.query import Vector
+from app.services.ports import BookStore
 from app.services.recording import Recording
+from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
 
 _log = logging.getLogger(__name__)
+
+SAME_MEANING = 0.7
+"""Minimum cosine of a question and the first one of its cluster, both without function words. At
+0.7 the clusters of `tests/data/student_questions.jsonl` hold paraphrases, at 0.65 other questions.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +145,48 @@ def _book_of(request: AskRequest, answer: Answer, books: BookList) -> str:
     url = answer.sources[0].url if answer.sources else request.page_url
     nearest = [one for one in books.named() if one.base_url and url.startswith(one.base_url)]
     return max(nearest, key=lambda one: len(one.base_url)).book if nearest else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportQuestions:
+    store: QuestionStore
+    index: BookStore
+    similarity: SimilarityEncoder
+
+    async def run(self, book: str, since: datetime) -> OwnerReport:
+        """Raises BookNotFound, StorageError."""
+        answers = await self.store.find(Selected(book=book, since=since))
+        known = await self.index.books()
+        if not answers and book not in known:
+            message = f"no book {book!r} in the index or the question log; see `textbook-rag books`"
+            raise BookNotFound(message)
+        language = known[BookId(book)].language if book in known else MODEL_LANGUAGE
+        asked = [one for one in answers if is_question(one) and one.question.strip()]
+        clusters = await self._clusters(asked, language)
+        return owner_report(book, since, datetime.now(UTC), answers, clusters)
+
+    async def _clusters(
+        self, answers: Sequence[LoggedAnswer], language: str
+    ) -> list[list[LoggedAnswer]]:
+        """Divide the answers by the meaning of their questions, the most frequent ones first.
+
+        Each question joins the cluster whose first question is nearest, or starts a new one (leader
+        clustering; Hartigan 1975, chapter 3).
+        """
+        by_text: dict[str, list[LoggedAnswer]] = {}
+        for one in answers:
+            by_text.setdefault(" ".join(one.question.casefold().split()), []).append(one)
+        texts = sorted(by_text, key=lambda text: -len(by_text[text]))
+        said = [without_words(text, FUNCTION_WORDS.get(language, ())) or text for text in texts]
+        vectors = await self.similarity.texts(said, language)
+        leaders: list[Vector] = []
+        clusters: list[list[LoggedAnswer]] = []
+        for text, vector in zip(texts, vectors, strict=True):
+            cosines = self.similarity.inner_products(vector, leaders)
+            nearest = max(range(len(leaders)), key=cosines.__getitem__, default=None)
+            if nearest is None or cosines[nearest] < SAME_MEANING:
+                nearest = len(leaders)
+                leaders.append(vector)
+                clusters.append([])
+            clusters[nearest] += by_text[text]
+        return clusters

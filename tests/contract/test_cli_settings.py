@@ -25,6 +25,7 @@ from tests.command_line import KEYS, Run
         ("RAG_BUDGET_DAY", "inf"),
         ("RAG_BUDGET_MONTH", "-1"),
         ("RAG_CONTEXT_TOKENS", "0"),
+        ("RAG_QUESTION_LOG_DAYS", "1000000"),
         ("RAG_OPENAI_BASE_URL", "http://127.0.0.1:99999"),
         ("RAG_OPENAI_BASE_URL", "http://[::1"),
         ("RAG_COHERE_BASE_URL", "ftp://host.example"),

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from app.adapters.providers.chat import tokens_about
 from app.domain.errors import ProviderUnavailable
 from app.domain.generated_text.events import GeneratedText, GeneratorEvent
 from app.domain.prompts import SHORT_ANSWER_FROM_NUMBERED_SOURCES
-from app.services.provider_calls import tokens_about
 from tests.generating import CONTEXT, QUESTION, answer, given, openai_at, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event
 from tests.provider_fakes import free_calls
@@ -103,7 +103,7 @@ class TimedServer:
         return self.time
 
     def answer(self, body: dict[str, Any]) -> list[str]:
-        tokens = tokens_about(message["content"] for message in body["messages"])
+        tokens = sum(tokens_about(message["content"]) for message in body["messages"])
         read = round(tokens * (1 - self.cached))
         self.time += read * self.seconds_per_token
         details = {"cached_tokens": tokens - read}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from app.adapters.fastembed.embedder import FastembedEmbedder
-from app.adapters.fastembed.late_chunking import windows
+from app.adapters.fastembed.embedder import FastembedEmbedder, windows
 from app.adapters.fastembed.models import download, load_embedder
 from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import inner_products
@@ -40,22 +38,20 @@ def reranker(folder: Path) -> FastembedReranker:
     return FastembedReranker.load(RERANKER, folder)
 
 
-def embedded(embedder: FastembedEmbedder, *texts: str) -> list[Vector]:
-    return asyncio.run(embed_documents(embedder, texts))
-
-
-def in_context(embedder: FastembedEmbedder, *texts: str) -> list[Vector]:
+async def in_context(embedder: FastembedEmbedder, *texts: str) -> list[Vector]:
     assert embedder.embed_in_context
-    return asyncio.run(embedder.embed_in_context(texts))
+    return await embedder.embed_in_context(texts)
 
 
 def words_of(vector: Sequence[float], least: float) -> set[str]:
     return {word for word, value in zip(WORDS, vector, strict=False) if value >= least}
 
 
-def test_a_text_is_embedded_alone_as_a_vector_of_length_1(embedder: FastembedEmbedder) -> None:
-    owl, *_, again = embedded(embedder, "owl", *["mouse vole"] * 20, "owl")
-    assert owl == again == asyncio.run(embedder.embed_query("owl"))
+async def test_a_text_alone_has_a_vector_of_length_1(
+    embedder: FastembedEmbedder,
+) -> None:
+    owl, *_, again = await embed_documents(embedder, ["owl", *["mouse vole"] * 20, "owl"])
+    assert owl == again == await embedder.embed_query("owl")
     assert len(owl) == embedder.dimension == DIMENSION
     assert np.linalg.norm(owl) == pytest.approx(1.0, abs=1e-6)
     assert words_of(owl, 0.9) == {"owl"}
@@ -63,18 +59,20 @@ def test_a_text_is_embedded_alone_as_a_vector_of_length_1(embedder: FastembedEmb
     assert embedder.tariff.tokens_per_text == 64
 
 
-def test_a_text_is_another_vector_in_another_context(embedder: FastembedEmbedder) -> None:
-    (alone,) = embedded(embedder, "owl")
-    before_mouse, _ = in_context(embedder, "owl", "mouse")
-    before_vole, blank, _ = in_context(embedder, "owl", " \n", "vole")
+async def test_a_text_is_another_vector_in_another_context(embedder: FastembedEmbedder) -> None:
+    (alone,) = await embed_documents(embedder, ["owl"])
+    before_mouse, _ = await in_context(embedder, "owl", "mouse")
+    before_vole, blank, _ = await in_context(embedder, "owl", " \n", "vole")
     assert words_of(before_mouse, 0.4) == {"owl", "mouse"}
     assert words_of(before_vole, 0.4) == {"owl", "vole"}
     assert words_of(alone, 0.4) == {"owl"}
     assert not any(blank)
 
 
-def test_a_text_longer_than_a_window_is_pooled_to_its_end(embedder: FastembedEmbedder) -> None:
-    (vector,) = in_context(embedder, " ".join(WORDS[5:]))
+async def test_a_long_text_is_pooled_to_its_end(
+    embedder: FastembedEmbedder,
+) -> None:
+    (vector,) = await in_context(embedder, " ".join(WORDS[5:]))
     assert words_of(vector, 0.01) == set(WORDS[5:])
 
 
@@ -88,40 +86,40 @@ def test_every_token_counts_once_and_from_the_middle_of_a_window(count: int) -> 
     assert taken == list(range(count))
 
 
-def test_a_multilingual_model_compares_questions_with_paragraphs_of_another_language(
+async def test_a_multilingual_model_compares_questions_with_paragraphs_of_another_language(
     folder: Path,
 ) -> None:
     """E5 expects to be told which of the two a text is."""
     model = load_embedder(EMBEDDER, folder)
     embedder = FastembedEmbedder(model, "intfloat/multilingual-e5-large")
-    assert "query" in words_of(asyncio.run(embedder.embed_query("owl")), 0.4)
-    (passage,) = embedded(embedder, "owl")
+    assert "query" in words_of(await embedder.embed_query("owl"), 0.4)
+    (passage,) = await embed_documents(embedder, ["owl"])
     assert "passage" in words_of(passage, 0.4)
     assert embedder.multilingual
     scorer = CrossLingualScorer(embedder, inner_products)
     assert (scorer.reads("es", "en"), scorer.reads("en", "en")) == (True, False)
     asked = [("", "owl"), ("owl", "vole"), ("", "vole")]
-    same, headed, other = asyncio.run(scorer.scores("owl", asked))
+    same, headed, other = await scorer.scores("owl", asked)
     assert 1 >= same > headed > other == 0
 
 
-def test_paragraphs_are_read_together_with_the_question(reranker: FastembedReranker) -> None:
+async def test_paragraphs_are_read_together_with_the_question(reranker: FastembedReranker) -> None:
     texts = ["vole", "the owl hunts at night", "night", ""]
-    ranked = asyncio.run(reranker.rerank("owl night", texts))
+    ranked = await reranker.rerank("owl night", texts)
     assert [at for at, _ in ranked] == [1, 2, 0, 3]
     assert [score for _, score in ranked] == pytest.approx([0.731, 0.5, 0.269, 0.269], abs=1e-3)
     asked = [("owl", "night"), ("", "vole")]
-    assert asyncio.run(reranker.scores("owl night", asked)) == pytest.approx(
-        [0.731, 0.269], abs=1e-3
-    )
+    assert await reranker.scores("owl night", asked) == pytest.approx([0.731, 0.269], abs=1e-3)
 
 
-def test_what_is_not_read_in_time_is_left_out_and_read_paragraphs_are_known(folder: Path) -> None:
+async def test_what_is_not_read_in_time_is_left_out_and_read_paragraphs_are_known(
+    folder: Path,
+) -> None:
     slow = FastembedReranker.load(RERANKER, folder)
-    asyncio.run(slow.rerank("owl", ["owl"]))
+    await slow.rerank("owl", ["owl"])
     slow._seconds = 0.0
-    assert [at for at, _ in asyncio.run(slow.rerank("owl", ["vole", "owl"]))] == [1]
-    assert asyncio.run(slow.scores("owl", [("", "vole"), ("", "owl")])) == [None, 0.5]
+    assert [at for at, _ in await slow.rerank("owl", ["vole", "owl"])] == [1]
+    assert await slow.scores("owl", [("", "vole"), ("", "owl")]) == [None, 0.5]
 
 
 def test_an_english_model_reads_english_questions_about_english_books(folder: Path) -> None:

@@ -44,7 +44,7 @@ def only(text: str, site: Site = Site.MKDOCS) -> Block:
         ("- > a | b\n  > --|--\n  > 1 | 2\n\n  end\n",
          "- a | b\n  --- | ---\n  1 | 2\n\n  end"),
         ("- ```sh\n  make\n  ```\n- two\n", "- ```sh\n  make\n  ```\n- two"),
-        ("> ~~~ a\n> a ``` b\n> ~~~\n", "````a\na ``` b\n````"),
+        ("> Do:\n>\n> ~~~ a\n> a ``` b\n> ~~~\n", "Do:\n\n````a\na ``` b\n````"),
     ],
     ids=[
         "admonition", "quote", "quote with table", "definition",

@@ -59,13 +59,12 @@ def test_latin_text_with_a_few_other_letters_is_not_scaled(text: str) -> None:
 
 
 def test_sizes_in_tokens_are_scaled_and_those_in_characters_are_not() -> None:
-    config = replace(ChunkingConfig(), scale=2.5).scaled()
+    config = ChunkingConfig().scaled(2.5)
     assert (config.structure.minimum, config.structure.maximum) == (250, 1750)
     assert (config.late.low, config.sentence.high, config.semantic.maximum) == (500, 1280, 1750)
     assert config.recursive == replace(RecursiveConfig(), size=1280, overlap=320)
     assert config.fixed == FixedConfig()
-    assert config.scaled() == config
-    assert ChunkingConfig().scaled() == ChunkingConfig()
+    assert ChunkingConfig().scaled(1.0) == ChunkingConfig()
 
 
 def _request(folder: Path, language: str) -> IngestRequest:

@@ -34,7 +34,7 @@ from app.domain.prompts import (
 )
 from app.domain.retrieval.query import Turn
 from app.services.ports import GenerationRequest
-from app.services.provider_calls import ProviderCalls, tokens_about
+from app.services.provider_calls import ProviderCalls
 
 _log = logging.getLogger(__name__)
 
@@ -69,8 +69,10 @@ class StreamReader(ABC):
         """Log what the provider said, which is not for readers; return the error."""
         fields = {"provider": self.provider.name, "error": well_formed(said[:300])}
         _log.warning("provider.generation_failed", extra=fields)
-        message = f"{self.provider.name} could not answer: the generation failed"
-        return ProviderUnavailable(message)
+        return self.unavailable("the generation failed")
+
+    def unavailable(self, reason: str) -> ProviderUnavailable:
+        return ProviderUnavailable(f"{self.provider.name} could not answer: {reason}")
 
     @asynccontextmanager
     async def wait(self) -> AsyncIterator[None]:
@@ -80,8 +82,7 @@ class StreamReader(ABC):
                 async with asyncio.timeout(self.seconds):
                     yield
             except TimeoutError as error:
-                message = f"{self.provider.name} could not answer: {self.silence()}"
-                raise ProviderUnavailable(message) from error
+                raise self.unavailable(self.silence()) from error
 
     def silence(self) -> str:
         """Return the reason of the error for a response without an event in time."""
@@ -94,8 +95,7 @@ class StreamReader(ABC):
         if self.text.refused:
             reason = NO_ANSWER
         elif not reason:
-            message = f"{self.provider.name} could not answer: the stream ended before the answer"
-            raise ProviderUnavailable(message)
+            raise self.unavailable("the stream ended before the answer")
         yield GeneratedEnd(self.usage, reason, truncated=reason.lower() in _TRUNCATED)
 
 
@@ -128,17 +128,14 @@ class ChatModel(ABC):
 
     def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield the events of an answer. Closing closes the connection."""
-        body, reader = self.prompt(request)
-        # Longer than the reader's limit for an event, whose error says more.
-        return self._events(self._answering, body, reader, reader.seconds + 1)
+        return self._events(*self.prompt(request))
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """Return the standalone question that the model writes. ProviderError if it is empty."""
         body = self.body(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
         reader = self.reader(ModelText(_REWRITE_CHARACTERS))
         text = ""
-        events = self._events(self._rewriting, body, reader, _REWRITE_SECONDS, whole=True)
-        async with aclosing(events):
+        async with aclosing(self._events(body, reader, rewriting=True)) as events:
             async for event in events:
                 if isinstance(event, GeneratedText):
                     text += event.text
@@ -159,21 +156,19 @@ class ChatModel(ABC):
         }
 
     async def _events(
-        self,
-        calls: ProviderCalls,
-        body: Body,
-        reader: StreamReader,
-        seconds: float,
-        *,
-        whole: bool = False,
+        self, body: Body, reader: StreamReader, *, rewriting: bool = False
     ) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield the events of one response, then one end.
 
-        `seconds` limits the wait for the first event, or with `whole` for all of them. Until the
+        The wait for the first event is limited; when rewriting, that for all of them. Until the
         stream begins, the call is retried.
         """
-        most = MAX_QUESTION_TOKENS if whole else MAX_ANSWER_TOKENS
-        estimate = Units(tokens_about([json.dumps(body, ensure_ascii=False)]), most)
+        calls, most = self._answering, MAX_ANSWER_TOKENS
+        # Longer than the reader's limit for an event, whose error says more.
+        seconds = reader.seconds + 1
+        if rewriting:
+            calls, most, seconds = self._rewriting, MAX_QUESTION_TOKENS, _REWRITE_SECONDS
+        estimate = Units(tokens_about(json.dumps(body, ensure_ascii=False)), most)
         async with calls.call(estimate, seconds) as call, AsyncExitStack() as stack:
 
             async def begin() -> httpx.Response:
@@ -189,7 +184,7 @@ class ChatModel(ABC):
                 if event is None:
                     break
                 for item in reader.feed(event):
-                    if not whole:
+                    if not rewriting:
                         call.begin()
                     yield item
             rest = [*reader.close()]
@@ -199,3 +194,8 @@ class ChatModel(ABC):
         # breaker would treat as a cancelled call.
         for item in rest:
             yield item
+
+
+def tokens_about(text: str) -> int:
+    """Estimate the tokens of a text."""
+    return len(text.encode()) // 4

@@ -76,18 +76,15 @@ class Provider:
             raise ConfigError(message) from error
         except (TimeoutError, httpx.HTTPError, aiohttp.ClientError) as error:
             # The error's text is left out: it may contain the request's headers with the API key.
-            message = f"{self.name} could not {action}: {self._transport_failure(error)}"
-            raise ProviderUnavailable(message) from error
+            reason = f"the connection broke ({type(error).__name__}; {self.url_setting})"
+            if isinstance(error, TimeoutError | httpx.ReadTimeout):
+                reason = "no answer in time"
+            elif isinstance(error, httpx.ConnectError):
+                reason = f"no connection (check the network and {self.url_setting})"
+            raise ProviderUnavailable(f"{self.name} could not {action}: {reason}") from error
         except self.invalid as error:
             message = f"{self.name} could not {action}: its answer is invalid"
             raise ProviderUnavailable(message) from error
-
-    def _transport_failure(self, error: Exception) -> str:
-        if isinstance(error, TimeoutError | httpx.ReadTimeout):
-            return "no answer in time"
-        if isinstance(error, httpx.ConnectError):
-            return f"no connection (check the network and {self.url_setting})"
-        return f"the connection broke ({type(error).__name__}; {self.url_setting})"
 
     async def refuse(self, response: httpx.Response) -> None:
         """Raise ProviderError for a status of 300 or more, reading the beginning of the body."""

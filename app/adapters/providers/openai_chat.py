@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 
-from app.adapters.providers.chat import Body, ChatModel, StreamReader
+from app.adapters.providers.chat import Body, ChatModel, StreamReader, tokens_about
 from app.adapters.providers.http import (
     MAX_LINE_BYTES,
     Event,
@@ -31,7 +31,7 @@ from app.domain.generated_text.model_text import ModelText
 from app.domain.prompts import ChatMessage, numbered_messages
 from app.domain.retrieval.query import ContextPassage
 from app.services.ports import GenerationRequest
-from app.services.provider_calls import ProviderCalls, tokens_about
+from app.services.provider_calls import ProviderCalls
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ class OpenAIGenerator(ChatModel):
             logger.warning("openai.model_not_listed", extra=fields)
 
     def prompt(self, request: GenerationRequest) -> tuple[Body, StreamReader]:
-        rest = tokens_about(one.content for one in self._messages(request, ()))
+        rest = sum(tokens_about(one.content) for one in self._messages(request, ()))
         context = self.speed.shortened(request.context, rest)
         numbered = tuple(one.passage.paragraph_id for one in context)
         tokens = rest + sum(one.tokens for one in context)

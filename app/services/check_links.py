@@ -1,4 +1,4 @@
-"""The text of a page, in which quotes are searched for, to make links; the check of links."""
+"""Checks a book's deep links on its built site."""
 
 from __future__ import annotations
 
@@ -6,35 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote, urldefrag, urlsplit
 
-from app.domain.links import TEXT_DIRECTIVE, folded_words
-
-
-@dataclass(frozen=True, slots=True)
-class PageText:
-    """The folded words of a page, headings included, for links to quotes."""
-
-    words: str
-    """Each word has a blank on both sides; " | " separates blocks."""
-
-    @classmethod
-    def of(cls, blocks: Iterable[str]) -> PageText:
-        return cls(" | ".join(folded_words(block) for block in blocks))
-
-    def count(self, quote: str, suffix: str = "") -> int:
-        """Return whether these words are on the page, followed by the suffix: 0, 1, 2 or more.
-
-        A block boundary is allowed only between quote and suffix.
-        """
-        wanted = folded_words(quote)
-        if not suffix:
-            return self._count(wanted)
-        behind = folded_words(suffix)
-        return self._count(wanted + behind) + self._count(f"{wanted} | {behind}")
-
-    def _count(self, folded: str) -> int:
-        """Return 0, 1, or 2 for more; those that overlap are two, as "row row" in "row row row"."""
-        first = self.words.find(folded)
-        return 0 if first < 0 else 1 + (self.words.find(folded, first + 1) >= 0)
+from app.domain.links import TEXT_DIRECTIVE, PageText
 
 
 @dataclass(frozen=True, slots=True)
