@@ -26,11 +26,10 @@ from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
 from app.domain.search_text import SearchText, bare_question, search_text, without_context
 from app.domain.terms import Terms
-from app.services.lexical import LexicalEncoder
+from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.ports import Embedder, QuestionRewriter
 from app.services.recording import degraded_by, stage
 from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
-from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 
 _WORD = re.compile(r"(?<![\w'\u2019])[^\W_]*[^\W\d_][^\W_]*")

@@ -10,8 +10,7 @@ from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.errors import ProviderError
 from app.domain.retrieval.context_assembly import assemble
-from app.domain.retrieval.fusion import Fused, fuse
-from app.domain.retrieval.query import Candidates, ContextPassage, Hit, SearchQuery
+from app.domain.retrieval.query import Candidates, ContextPassage, Fused, Hit, SearchQuery, fuse
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.book_scope import degraded_books, scope_of
 from app.services.feature_reranker import DEPTH, FeatureReranker
