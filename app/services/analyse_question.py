@@ -5,7 +5,6 @@ Only this module encodes the texts of a question. Later steps compare the terms 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,8 +32,6 @@ from app.services.vocabulary import BookVocabulary
 
 MOST_TERMS = 64
 """Maximum number of terms of a long question used for rescoring, because each costs a search."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +167,7 @@ class AnalyseQuestion:
                 with stage("rewrite"):
                     rewritten = await self.rewriter.rewrite(query.question, query.history)
             except ProviderError as error:
-                degraded = (degraded_by(_log, "retrieve.rewrite_failed", "rewrite", error),)
+                degraded = (degraded_by("rewrite", error),)
             else:
                 return rewritten_by_model(rewritten, query.question), ()
 
@@ -194,7 +191,7 @@ class AnalyseQuestion:
             with stage("embedding"):
                 vector = await self.embedder.embed_query(question)
         except ProviderError as error:
-            return None, (degraded_by(_log, "retrieve.embedding_failed", "embedding", error),)
+            return None, (degraded_by("embedding", error),)
         return vector, ()
 
     async def _sparse(self, asked: Standalone, language: str, books: BookList) -> SparseVector:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,8 +19,6 @@ from app.services.recording import degraded_by, stage
 
 CANDIDATES = 50
 """Number of chunks taken from each list, and passed to the reranker."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +128,7 @@ class Retrieve:
             with stage("rerank"):
                 ranked = await reranker.rerank(question, [text for _, text in given])
         except ProviderError as error:
-            return hits, (degraded_by(_log, "retrieve.rerank_failed", "rerank", error),)
+            return hits, (degraded_by("rerank", error),)
         best: dict[int, float] = {}
         for position, score in ranked:
             best.setdefault(given[position][0], score)
