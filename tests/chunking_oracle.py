@@ -25,11 +25,10 @@ class Given:
     document: Document
     chunks: Sequence[Chunk]
     config: PackingConfig = field(default_factory=PackingConfig)
-    exclude: Sequence[BlockKind] = ()
 
     @property
-    def blocks(self) -> list[Block]:
-        return [one for one in self.document.blocks if one.kind not in self.exclude]
+    def blocks(self) -> Sequence[Block]:
+        return self.document.blocks
 
     @property
     def by_id(self) -> dict[str, Block]:
@@ -95,11 +94,7 @@ def check_size(given: Given) -> Iterator[str]:
 
 
 def check_overlap(given: Given) -> Iterator[str]:
-    edges = [
-        *(one.overlap_start for one in given.chunks[:1]),
-        *(one.overlap_end for one in given.chunks[-1:]),
-    ]
-    if any(edges):
+    if given.chunks and (given.chunks[0].overlap_start or given.chunks[-1].overlap_end):
         yield "overlap without a neighbour"
     for before, chunk in pairwise(given.chunks):
         if before.overlap_end != chunk.overlap_start:
@@ -181,10 +176,9 @@ def breaches(
     document: Document,
     chunks: Sequence[Chunk],
     config: PackingConfig | None = None,
-    exclude: Sequence[BlockKind] = (),
     checks: Sequence[Callable[[Given], Iterator[str]]] = STRUCTURE,
 ) -> Mapping[str, Sequence[str]]:
     """What is broken, by the name of the check; empty if all is well."""
-    given = Given(document, chunks, config or PackingConfig(), exclude)
+    given = Given(document, chunks, config or PackingConfig())
     found = {check.__name__.removeprefix("check_"): [*check(given)] for check in checks}
     return {name: broken for name, broken in found.items() if broken}

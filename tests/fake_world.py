@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import zlib
 from array import array
 from collections import Counter
@@ -17,7 +16,12 @@ from app.adapters.sentences import split_sentences
 from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extractive import ExtractiveAnswer, extract
-from app.domain.answering.question_analysis import QuestionAnalysis, analyse
+from app.domain.answering.question_analysis import (
+    QuestionAnalysis,
+    asked_kinds,
+    name_asked,
+    term_weights,
+)
 from app.domain.answering.relevance import Relevance, candidates
 from app.domain.answering.units import SplitSentences, units_of
 from app.domain.book_id import BookId
@@ -31,7 +35,6 @@ from app.domain.generated_text.events import (
     TextDiscarded,
 )
 from app.domain.indexed_book import BookList, BookManifest, Damage
-from app.domain.languages import FUNCTION_WORDS
 from app.domain.links import page_key
 from app.domain.retrieval.query import (
     Candidates,
@@ -42,6 +45,7 @@ from app.domain.retrieval.query import (
     SparseVector,
     Vector,
 )
+from app.domain.search_text import search_text
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
@@ -204,9 +208,6 @@ class FakeIndex:
         every = ((book, chunk_id) for book, ids in wanted.items() for chunk_id in ids)
         return [by_id[one] for one in every if one in by_id]
 
-    async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
-        return {one.chunk_id: one.paragraph_ids for one in self.stored if one.book == book}
-
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         found = (one for one in self.stored if _leaves(filter, one))
         return sorted(found, key=lambda one: (one.book, one.chunk_id))
@@ -242,11 +243,10 @@ def _top(scored: list[tuple[float, Chunk]], limit: int) -> tuple[ScoredId, ...]:
 
 @dataclass
 class FakeReranker:
-    """Prefers texts that hold `word`; raises `error` or never answers when told so."""
+    """Prefers texts that hold `word`, or raises `error`."""
 
     word: str = ""
     error: Exception | None = None
-    hangs: bool = False
     calibrated: bool = False
     reads_paragraphs: bool = False
 
@@ -256,8 +256,6 @@ class FakeReranker:
     async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
         if self.error is not None:
             raise self.error
-        if self.hangs:
-            await asyncio.Event().wait()
         scores = [(position, float(self.word in text)) for position, text in enumerate(texts)]
         return sorted(scores, key=lambda pair: -pair[1])
 
@@ -317,7 +315,7 @@ class SpyRetriever(Retrieve):
 
 
 def similarity_encoder() -> SimilarityEncoder:
-    return SimilarityEncoder(FakeEmbedder(), FUNCTION_WORDS, inner_products)
+    return SimilarityEncoder(FakeEmbedder(), inner_products)
 
 
 def retrieving(
@@ -332,8 +330,10 @@ def retrieving(
     terms = terms or FakeTerms()
     lexical = LexicalEncoder(terms.of_document, terms.of_query)
     similarity = similarity_encoder()
+    bounds = TermUpperBounds(index)
+    vocabulary = BookVocabulary(index, lexical, bounds, count_words)
     return SpyRetriever(
-        AnalyseQuestion(embedder or FakeEmbedder(), lexical, TermUpperBounds(index), similarity),
+        AnalyseQuestion(embedder or FakeEmbedder(), lexical, bounds, similarity, vocabulary),
         index,
         reranker,
         count_words,
@@ -363,24 +363,21 @@ class World:
         answer_threshold: float = 0.0,
     ) -> AnswerQuestion:
         """The use case as bootstrap makes it."""
-        lexical, bounds = self.retriever.analysis.lexical, self.retriever.analysis.bounds
         vectors = similarity_encoder()
-        reranker = FeatureReranker(lexical.ordered_terms, vectors)
-        vocabulary = BookVocabulary(self.index, lexical, bounds, count_words)
-        scorer = AnswerabilityScorer(vectors, reranker.terms_of, vocabulary.is_common)
+        reranker = FeatureReranker(self.retriever.analysis.lexical.ordered_terms, vectors)
+        scorer = AnswerabilityScorer(vectors, reranker.terms_of)
         consult = ConsultBook(
             retrieve=self.retriever,
             places=PageLocator(self.index),
             scorer=scorer,
             refusal_policy=RefusalPolicy(refusal_threshold, answer_threshold),
-            vocabulary=vocabulary,
+            vocabulary=self.retriever.analysis.vocabulary,
         )
         answering = AnswerQuestion(
             consult=consult,
-            chapters=ConsultChapters(self.index, consult, split_sentences, count_words),
+            chapters=ConsultChapters(consult, split_sentences),
             write=WriteAnswer(split_sentences, scorer.similarity),
             figures=ShowFigures(self.index),
-            count_tokens=count_words,
         )
         return answering.written_by(generator) if generator else answering
 
@@ -393,9 +390,17 @@ def terms(text: str) -> frozenset[int]:
     return frozenset(_TERMS.of_query(text, "en"))
 
 
-def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
-    """An English question, analysed with these upper bounds of its terms."""
-    return analyse(question, "en", terms, bounds)
+def asked(question: str) -> QuestionAnalysis:
+    """An English question, analysed with terms that are equally rare."""
+    searched = search_text(question, "en")
+    own = terms(searched.text)
+    return QuestionAnalysis(
+        terms,
+        "en",
+        weights=term_weights(dict.fromkeys(terms(question), 1.0), own, own),
+        definition=terms(name_asked(searched.words, terms, "en")),
+        asked_kinds=asked_kinds(searched.said),
+    )
 
 
 def unit_texts(one: Passage, split: SplitSentences = split_sentences) -> list[str]:
@@ -409,7 +414,6 @@ def extracted(
 ) -> ExtractiveAnswer:
     """The extractive answer with equal term weights; `readings` of the paragraphs, else 0."""
     context = context_of(*in_order(*passages))
-    bounds = dict.fromkeys(terms(question), 1.0)
-    features = analysed(question, bounds)
+    features = asked(question)
     relevance = Relevance(features, readings=dict(enumerate(readings)))
     return extract(relevance.scored(candidates(features, context, split_sentences)), read)

@@ -10,7 +10,6 @@ The terms of a text are the stems of its words, its identifiers (whole and in pa
 | &mut, C++, --flag, __init__ | &mut and mut, c++ and c, --flag and flag, __init__ and init |
 | 'static, but not 'quoted' | 'static and static |
 | -> :: $? ? | the symbol; a single character only when it stands alone |
-| O(n log n) | o(nlogn), and its words |
 | l'eau, the cell's | eau; cell |
 | 1,000 and 3.14 | 1000, 3.14 |
 | 日本語 | each character, each pair |
@@ -23,23 +22,14 @@ import re
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 
 import Stemmer
 
 from app.domain.english import common_form
-from app.domain.languages import LANGUAGES
-
-_STEMMERS = {
-    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek",
-    "en": "english", "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish",
-    "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian",
-    "id": "indonesian", "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch",
-    "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
-    "sv": "swedish", "ta": "tamil", "tr": "turkish",
-}  # fmt: skip
+from app.domain.languages import known_language
 
 # Scripts without spaces between words: Han, kana, Hangul, Thai, Lao, Khmer, Burmese.
 _UNSPACED = (
@@ -53,10 +43,6 @@ _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF])
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'") | {"\u2010": "-"})
 
-# The part of `O(n log n)` after the letter: a search that starts at a bracket is 30 times as fast.
-_SPACED_CALL = re.compile(
-    r"\((?<=[^\W\d_]\()(?<![^\W\d_]{2}\()(?:[^()\n]|\([^()\n]{0,24}\)){1,24}\)"
-)
 _OPERATOR = re.compile(r"[-+=<>!&|:*/%^~?.@$#]{2,}")
 _EMPHATIC_END = re.compile(r"(?<=\w)[?!]{2,}[\"')\]]*\Z")
 """The end of "what is that??": emphasis, not an operator."""
@@ -72,13 +58,36 @@ _UNFOLDED = str.maketrans(
 )
 
 
-_CACHED_WORDS = 65_536
-"""Stems in the cache: a new token is mostly a known word with other punctuation."""
+_CACHED_TOKENS = 300_000
+"""Distinct tokens cached for a language, about 60 MB at most."""
+_CACHED_LENGTH = 64
+"""Characters of a token that is cached."""
 
 
-def is_spaced(text: str) -> bool:
-    """Whether only white space separates the text's tokens, so that `text.split()` yields them."""
-    return text.isascii() or _ANY_UNSPACED.search(text) is None
+class IndexTerms:
+    """Ids of the terms of texts in any language, in the text's order, with repeats; thread-safe.
+
+    `language` is an ISO 639-1 code; "pt-BR" counts as "pt".
+    """
+
+    fingerprint = "terms-6"
+    """Changes with the terms; an index with another fingerprint is stale."""
+
+    def __init__(self) -> None:
+        self._languages: dict[str, LanguageTerms] = {}
+
+    def of_document(self, text: str, language: str) -> list[int]:
+        return self._terms(language).ids(text, query=False)
+
+    def of_query(self, text: str, language: str) -> list[int]:
+        """Return terms that a document has: of a longer run of Chinese only pairs."""
+        return self._terms(language).ids(text, query=True)
+
+    def _terms(self, language: str) -> LanguageTerms:
+        code = language.lower().replace("_", "-").split("-", 1)[0]
+        if code not in self._languages:
+            self._languages.setdefault(code, LanguageTerms(code))
+        return self._languages[code]
 
 
 def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:
@@ -92,27 +101,46 @@ def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:
             yield run, [run[i : i + 2] for i in range(len(run) - 1)]
 
 
-def spaced_calls(text: str) -> list[str]:
-    """Return calls of a one-letter function, normalised: `O(n log n)` becomes `o(nlogn)`."""
-    if "(" not in text:
-        return []
-    calls = (text[call.start() - 1 : call.end()] for call in _SPACED_CALL.finditer(text))
-    return ["".join(call.split()).casefold() for call in calls]
-
-
-class Analyzer:
-    """Converts text in one language to terms. Not thread-safe: a stemmer has state."""
+class LanguageTerms(dict[str, tuple[int, ...]]):
+    """Converts text in one language to terms; caches the ids of each distinct token."""
 
     def __init__(self, language: str) -> None:
         """`language` is an ISO 639-1 code; without a stemmer for it, words stay as they are."""
+        super().__init__()
         self._language = language
-        name = _STEMMERS.get(language, "")
-        self._stem = Stemmer.Stemmer(name, 0).stemWord if name in Stemmer.algorithms() else str
-        known = LANGUAGES.get(language)
-        stop_words = known.words if known else frozenset()
-        self._stop_words = stop_words | {_fold(word) for word in stop_words}
-        self._elisions = known.elisions if known else frozenset()
-        self._term = lru_cache(_CACHED_WORDS)(self._find_term)
+        try:
+            self._stem = Stemmer.Stemmer(language, 0).stemWord
+        except KeyError:
+            self._stem = str
+        known = known_language(language)
+        self._stop_words = known.words | {_fold(word) for word in known.words}
+        self._elisions = known.elisions
+        self._stemming = threading.Lock()  # a stemmer is not safe in two threads
+
+    def __missing__(self, token: str) -> tuple[int, ...]:
+        with self._stemming:
+            found = tuple(map(_term_id, self.terms(token)))
+        if len(token) <= _CACHED_LENGTH:
+            if len(self) >= _CACHED_TOKENS:
+                self.clear()
+            self[token] = found
+        return found
+
+    def ids(self, text: str, *, query: bool) -> list[int]:
+        """Term ids in order. A run of Chinese, Japanese, Korean or Thai becomes bigrams.
+
+        A document also gets its single characters, to match queries of one character.
+        """
+        if text.isascii() or not _ANY_UNSPACED.search(text):  # without a loop over the tokens
+            return [*chain.from_iterable(map(self.__getitem__, text.split()))]
+        ids: list[int] = []
+        for token, grams in tokens(text):
+            if grams is None:
+                ids += self[token]
+            else:
+                singles = "" if query and len(token) > 1 else token
+                ids += map(_term_id, (*singles, *grams))
+        return ids
 
     def terms(self, run: str) -> list[str]:
         """The terms of a run without white space, in order, repeats included."""
@@ -152,7 +180,7 @@ class Analyzer:
             return right
         return "".join((*left, right))
 
-    def _find_term(self, word: str) -> str:
+    def _term(self, word: str) -> str:
         """Return the stem without accents; "" for a stop word unless it is in capitals (US, IN)."""
         if _PLURAL_ACRONYM.fullmatch(word):
             word = word[:-1]
@@ -229,84 +257,6 @@ def _compound() -> re.Pattern[str]:
         rf"({letter}+(?:(?:[.'&-]|::){letter}+)*)"
         rf"((?:\+\+|[+#*%])(?!\w))?"
     )
-
-
-_CACHED_TOKENS = 300_000
-"""Distinct tokens cached for a language, about 60 MB at most."""
-
-_CACHED_LENGTH = 64
-
-
-class IndexTerms:
-    """Ids of the terms of texts in any language, in the text's order, with repeats; thread-safe.
-
-    `language` is an ISO 639-1 code; "pt-BR" counts as "pt".
-    """
-
-    fingerprint = "terms-5"
-    """Changes with the terms; an index with another fingerprint is stale."""
-
-    def __init__(self) -> None:
-        self._languages: dict[str, _Terms] = {}
-
-    def of_document(self, text: str, language: str) -> list[int]:
-        return self._terms(language).ids(text, query=False)
-
-    def of_query(self, text: str, language: str) -> list[int]:
-        """Return terms that a document has: of a longer run of Chinese only pairs."""
-        return self._terms(language).ids(text, query=True)
-
-    def _terms(self, language: str) -> _Terms:
-        known = self._languages.get(language)
-        if known is not None:
-            return known
-        code = language.lower().replace("_", "-").split("-", 1)[0]
-        if code not in self._languages:
-            self._languages.setdefault(code, _Terms(code))
-        return self._languages[code]
-
-
-class _Terms(dict[str, tuple[int, ...]]):
-    """Converts text in one language to term ids; caches the ids of each distinct token."""
-
-    def __init__(self, language: str) -> None:
-        super().__init__()
-        self._analyzer = Analyzer(language)
-        self._analyzing = threading.Lock()  # a stemmer is not safe in two threads
-
-    def __missing__(self, token: str) -> tuple[int, ...]:
-        with self._analyzing:
-            return self._remember(token, self._analyzer.terms(token))
-
-    def ids(self, text: str, *, query: bool) -> list[int]:
-        """Term ids in order. A run of Chinese, Japanese, Korean or Thai becomes bigrams.
-
-        A document also gets its single characters, to match queries of one character.
-        """
-        calls = [_term_id(call) for call in spaced_calls(text)]
-        if is_spaced(text):  # the common case, without a Python loop over the tokens
-            return [*chain.from_iterable(map(self.__getitem__, text.split())), *calls]
-        ids: list[int] = []
-        for token, grams in tokens(text):
-            if grams is None:
-                ids += self[token]
-            elif not query or len(token) == 1:
-                ids += [self._gram(gram) for gram in (*token, *grams)]
-            else:
-                ids += [self._gram(gram) for gram in grams]
-        return ids + calls
-
-    def _gram(self, gram: str) -> int:
-        found = self.get(gram)
-        return self._remember(gram, (gram,))[0] if found is None else found[0]
-
-    def _remember(self, token: str, terms: Iterable[str]) -> tuple[int, ...]:
-        found = tuple(map(_term_id, terms))
-        if len(token) <= _CACHED_LENGTH:
-            if len(self) >= _CACHED_TOKENS:
-                self.clear()
-            self[token] = found
-        return found
 
 
 @lru_cache(maxsize=65_536)

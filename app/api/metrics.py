@@ -22,7 +22,6 @@ from app.api.keys import require_operator
 from app.api.routes import Rag
 from app.bootstrap.application import Application
 from app.domain.errors import StorageError
-from app.services.budget import Budget
 from app.services.recording import Recording
 
 PATH = "/metrics"
@@ -77,16 +76,12 @@ class Metrics:
             self._index_up.set(1)
         except StorageError:
             self._index_up.set(0)
-        if rag.breakers:
-            await self._look_at_money(rag.budget)
         self._disk.set((await rag.disk()).free)
-
-    async def _look_at_money(self, budget: Budget) -> None:
-        with suppress(StorageError):  # without the file, the gauges keep their last values
-            spent = await budget.spent()
-            for period, usd in spent.items():
-                self._spent.labels(period).set(usd)
-            for period, usd in budget.limits.items():
+        if rag.breakers:
+            with suppress(StorageError):  # without the file, the gauges keep their last values
+                for period, usd in (await rag.budget.spent()).items():
+                    self._spent.labels(period).set(usd)
+            for period, usd in rag.budget.limits.items():
                 self._budget.labels(period).set(usd)
 
 

@@ -11,7 +11,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope
 
 WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
 _HASHED = re.compile(r"-[A-Z0-9]{8}\.js")
@@ -43,13 +43,5 @@ class BundleFiles(StaticFiles):
 
 
 def widget_routes() -> Sequence[BaseRoute]:
-    files = BundleFiles(directory=WIDGET_FOLDER / "bundle")
-
-    async def script(scope: Scope, receive: Receive, send: Send) -> None:
-        response = await files.get_response("widget.js", scope)
-        await response(scope, receive, send)
-
-    return (
-        Route("/widget.js", GZipMiddleware(script, compresslevel=6)),
-        Mount("/widget", GZipMiddleware(files, compresslevel=6)),
-    )
+    files = GZipMiddleware(BundleFiles(directory=WIDGET_FOLDER / "bundle"), compresslevel=6)
+    return Route("/widget.js", files), Mount("/widget", files)

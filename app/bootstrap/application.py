@@ -27,7 +27,6 @@ from app.bootstrap.providers import (
 from app.bootstrap.storage import Disk, disk_of, ledger_store, open_index
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.errors import ConfigError, ProviderError, StorageError
-from app.domain.languages import FUNCTION_WORDS
 from app.services.analyse_question import AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
@@ -192,15 +191,15 @@ def _answering(
     """Build the use cases that search and answer."""
     terms, bounds = IndexTerms(), TermUpperBounds(index)
     lexical = LexicalEncoder(terms.of_document, terms.of_query)
-    similarity = SimilarityEncoder(local, FUNCTION_WORDS, inner_products)
+    similarity = SimilarityEncoder(local, inner_products)
     vocabulary = BookVocabulary(index, lexical, bounds, count_tokens)
     analysis = AnalyseQuestion(
         embedder,
         lexical,
         bounds,
         similarity,
+        vocabulary,
         rewriter=model,
-        vocabulary=vocabulary,
         multilingual=isinstance(embedder, FastembedEmbedder) and embedder.multilingual,
     )
     feature_reranker = FeatureReranker(lexical.ordered_terms, similarity)
@@ -214,7 +213,7 @@ def _answering(
     consult = ConsultBook(
         retrieve=retrieve,
         places=PageLocator(index),
-        scorer=AnswerabilityScorer(similarity, feature_reranker.terms_of, vocabulary.is_common),
+        scorer=AnswerabilityScorer(similarity, feature_reranker.terms_of),
         refusal_policy=RefusalPolicy(
             settings.refusal_threshold,
             settings.answer_threshold,
@@ -226,10 +225,9 @@ def _answering(
     scorers = paragraph_scorers(embedder, reranker)
     answer = AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(index, consult, split_sentences, count_tokens),
+        chapters=ConsultChapters(consult, split_sentences),
         write=WriteAnswer(split_sentences, similarity, scorers),
         figures=ShowFigures(index, settings.image_origins.split(",")),
-        count_tokens=count_tokens,
         question_log=log,
     )
     return retrieve, answer.written_by(model) if model else answer

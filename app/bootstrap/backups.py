@@ -23,6 +23,8 @@ from app.services.phases import Advance, Phases
 from app.services.ports import BookStore
 from app.settings import Settings
 
+__all__ = ["opened_stores", "reading_backup", "writing_backup"]
+
 
 @dataclass(frozen=True, slots=True)
 class Stores:
@@ -128,23 +130,7 @@ class Stores:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Stores]:
-    """Open all stores, without an embedder."""
+async def opened_stores(settings: Settings) -> AsyncIterator[Stores]:
+    """Open all that is saved and restored, without an embedder."""
     async with open_index(settings) as index:
         yield Stores(index, ledger_store(settings), book_pages(settings), settings.home)
-
-
-@asynccontextmanager
-async def backing_up(settings: Settings, path: Path) -> AsyncIterator[tuple[NewBackup, Stores]]:
-    """Open a new backup and all that it saves."""
-    with writing_backup(path) as backup:
-        async with opened(settings) as stores:
-            yield backup, stores
-
-
-@asynccontextmanager
-async def restoring(settings: Settings, path: Path) -> AsyncIterator[tuple[Backup, Stores]]:
-    """Check and open a backup, and open all that it restores."""
-    with reading_backup(path) as backup:
-        async with opened(settings) as stores:
-            yield backup, stores

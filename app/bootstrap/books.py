@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -30,7 +30,7 @@ from app.domain.document import Book, Site
 from app.domain.errors import InputError
 from app.domain.identity import keep_ids
 from app.domain.ledger import from_lines
-from app.domain.page_text import BuiltPage
+from app.services.check_links import BuiltPage
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
 from app.services.safe_paths import read_text
@@ -65,7 +65,7 @@ async def opened_source(
     Yields a request with what the source says of itself. `progress` is called with the numbers of
     pages fetched and known, `remark` with what is not fetched. InputError if it is refused.
     """
-    with TemporaryDirectory() as temporary:
+    with ExitStack() as stack:
         request = IngestRequest(Path(source))
         if "://" in source:
             # Only this needs an HTTP client.
@@ -83,7 +83,7 @@ async def opened_source(
                 remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
             request = IngestRequest(site.folder, book=_book_at(source), base_url=site.base_url)
         elif source.endswith(".zip"):
-            folder = Path(temporary) / Path(source).stem
+            folder = Path(stack.enter_context(TemporaryDirectory())) / Path(source).stem
             folder.mkdir()
             request = IngestRequest(unpack(Path(source), folder, _UNPACKED_BYTES))
         yield replace(request, strategy=chunking_config(request.folder).strategy)

@@ -67,15 +67,13 @@ def _config(
     count_tokens: Callable[[str], int],
     longest_text: int | None,
 ) -> ChunkingConfig:
-    """Return the settings of the request and the book, scaled by the book's script.
-
-    Documents may have settings of their own.
-    """
-    config = chunking_config(request.folder, request.strategy)
+    """Return the settings of the request and the book, scaled by the book's script."""
+    own = chunking_config(request.folder, request.strategy)
+    config = replace(own, exclude=tuple(sorted(request.exclude_kinds)))
     scale = script_scale((block.text for block in book.blocks()), count_tokens)
     if longest_text is not None:
         scale = max(1.0, min(scale, longest_text / config.structure.maximum))
-    return replace(config, exclude=tuple(sorted(request.exclude_kinds)), scale=scale)
+    return config.scaled(scale)
 
 
 def _split_recursively(

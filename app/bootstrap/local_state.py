@@ -13,7 +13,6 @@ from app.adapters.sqlite.site_keys import SqliteSiteKeys
 from app.bootstrap.providers import local_embedder
 from app.bootstrap.storage import ledger_store, open_index
 from app.domain.book_id import BookId
-from app.domain.languages import FUNCTION_WORDS
 from app.services.question_log import QuestionLog, ReportQuestions
 from app.services.similarity import SimilarityEncoder
 from app.services.verify import Verified, verify
@@ -51,7 +50,7 @@ async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
         yield ReportQuestions(
             store=question_store(settings),
             index=index,
-            similarity=SimilarityEncoder(await local_embedder(), FUNCTION_WORDS, inner_products),
+            similarity=SimilarityEncoder(await local_embedder(), inner_products),
         )
 
 

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from app.cli.output import remark
+from app.cli.output import remark, say
 from app.domain.characters import is_well_formed
 from app.domain.errors import NO_MEMORY, InputError, RagError
 from app.services.safe_paths import shown_name
@@ -78,7 +78,7 @@ def loaded(name: str) -> Any:  # noqa: ANN401 - a class that typer does not expo
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        print(f"{NAME} {metadata.version(NAME)}")
+        say(f"{NAME} {metadata.version(NAME)}")
         raise typer.Exit
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from app.bootstrap.backups import backing_up, restoring
+from app.bootstrap.backups import opened_stores, reading_backup, writing_backup
 from app.bootstrap.book_pages import book_pages
 from app.bootstrap.local_state import verified
 from app.bootstrap.storage import open_index
@@ -118,8 +118,9 @@ async def backup(
         message = f"{file}: exists already; choose another name, or delete it first"
         raise InputError(message)
     started = time.perf_counter()
-    async with backing_up(settings, file) as (backup, stores):
-        faults = await stores.back_up(backup, phases())
+    with writing_backup(file) as backup:
+        async with opened_stores(settings) as stores:
+            faults = await stores.back_up(backup, phases())
     chunks, size = sum(one.chunks for one in backup.books), file.stat().st_size
     took = duration(time.perf_counter() - started)
     say(f"{file}: {len(backup.books):,} books, {chunks:,} chunks, {size / 1e6:,.1f} MB, {took}")
@@ -140,19 +141,20 @@ async def restore(
 
     Without a terminal it needs --yes to replace one. Exit code 1 if you decline.
     """
-    async with restoring(settings, file) as (backup, stores):
-        chosen = list(dict.fromkeys(books or backup.books))
-        replaced = await stores.replaced(backup, chosen)
-        question = f"Replace {', '.join(replaced)} and their paragraph ids from the backup?"
-        if replaced and not agreed(question, yes=yes):
-            return 1
-        for one in await stores.restore(backup, chosen, phases()):
-            say(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
-        if not books:
-            restored = stores.restore_state(backup)
-            for name in restored:
-                say(f"{settings.home / name}: restored")
-            for name in backup.state:
-                if name not in restored:
-                    remark(f"{settings.home / name}: kept; to restore the backup's copy, delete it")
+    with reading_backup(file) as backup:
+        async with opened_stores(settings) as stores:
+            chosen = list(dict.fromkeys(books or backup.books))
+            replaced = await stores.replaced(backup, chosen)
+            question = f"Replace {', '.join(replaced)} and their paragraph ids from the backup?"
+            if replaced and not agreed(question, yes=yes):
+                return 1
+            for one in await stores.restore(backup, chosen, phases()):
+                say(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
+            if not books:
+                restored = stores.restore_state(backup)
+                for path in (settings.home / name for name in backup.state):
+                    if path.name in restored:
+                        say(f"{path}: restored")
+                    else:
+                        remark(f"{path}: kept; to restore the backup's copy, delete it")
     return 0

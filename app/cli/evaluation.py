@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from app.cli.eval_report import measurement_json, report_lines
 from app.cli.options import Json, OneBook
-from app.cli.output import phases, print_json, remark, remark_each
+from app.cli.output import phases, remark, remark_each, show
 from app.cli.question_file import read_questions
 from app.cli.running import command, open_application
 from app.domain.errors import InputError
@@ -60,10 +60,6 @@ async def evaluate(
     remark_each("warning: a gold passage's file is not in the index", found.missing)
     if found.missing:
         remark("gold files are relative to the ingested folder; are these questions for this book?")
-    if json:
-        print_json(measurement_json(found, run))
-        return
-    for line in report_lines(found):
-        print(line)
+    show(measurement_json(found, run), report_lines(found), as_json=json)
     if not helpful:
         remark("a hit is a place of the book that was found, not an answer: see --helpful")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urldefrag
 
 from typer import Argument, Option
 
@@ -61,11 +62,12 @@ async def links(
     root = site_root([one.base_url for one in manifests if one.book.name == book.name])
     # It may be a preview on the author's machine.
     async with opened(check, settings, allow_private=True) as site:
-        checked = check_links(found, built_pages(site.folder, root))
-    for miss in checked.misses:
+        misses = check_links(found, built_pages(site.folder, root))
+    for miss in misses:
         print_json(asdict(miss))
-    remark(f"{checked.links:,} links on {checked.pages:,} pages, {len(checked.misses):,} misses")
-    return 1 if checked.misses else 0
+    pages = {urldefrag(link.url).url for link in found}
+    remark(f"{len(found):,} links on {len(pages):,} pages, {len(misses):,} misses")
+    return 1 if misses else 0
 
 
 async def _links_of(index: VectorIndex, book: BookId) -> list[DeepLink]:

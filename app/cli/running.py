@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import resource
+import sys
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -68,7 +69,8 @@ def _run(function: Command, given: dict[str, Any], *, server: bool) -> int:
             if NO_BOOKS in str(error):
                 error.add_note(searched_place(settings))
             raise
-    print(end="", flush=True)  # an error of the output belongs to this command
+    if sys.stdout is not None:
+        sys.stdout.flush()  # an error of the output belongs to this command
     return code or 0
 
 

@@ -7,21 +7,12 @@ specs/decisions/0001-libraries.md.
 
 from __future__ import annotations
 
-_NOUNS = """
-    child children, man men, woman women, foot feet, tooth teeth, goose geese, mouse mice,
-    louse lice, ox oxen, half halves, wolf wolves, knife knives, shelf shelves,
-    thief thieves, loaf loaves,
-    index indices, vertex vertices, matrix matrices, appendix appendices, vortex vortices,
-    cortex cortices, codex codices, helix helices, apex apices, phylum phyla, spectrum spectra,
-    quantum quanta, ovum ova, stratum strata, flagellum flagella, curriculum curricula,
-    erratum errata, addendum addenda, septum septa, maximum maxima, minimum minima, optimum optima,
-    extremum extrema, datum data, phenomenon phenomena, mitochondrion mitochondria,
-    criterion criteria, ganglion ganglia, automaton automata, polyhedron polyhedra, taxon taxa,
-    genus genera, corpus corpora, stoma stomata, schema schemata, stigma stigmata, lemma lemmata,
-    ammonia, basis, synapsis
-"""
+from app.domain.languages import known_language
+
 _KNOWN = {
-    form: forms[0] for forms in (group.split() for group in _NOUNS.split(",")) for form in forms
+    form: forms[0]
+    for forms in (group.split() for group in known_language("en").nouns.split(","))
+    for form in forms
 }
 _SHORTEST_SUFFIXED = 5
 _ENDINGS = tuple(

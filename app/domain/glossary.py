@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TypeAlias
 
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
@@ -21,8 +20,6 @@ _GLOSSARY = re.compile(
 _WORD = re.compile(r"[-.@#$%&+~^]*\w+(?:[-\u2010\u2011]\w+)*[+#]*")
 """A word with the signs around it: `--lib`, `.gitignore`, `C++`."""
 _AFTER_TERM = re.compile(r"\s*(?:(?::|[.;,\u2013\u2014-]+(?=\s))\s*)?")
-
-_Words: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,6 @@ def _followed(entry: GlossaryTerm, named: Mapping[str, GlossaryTerm]) -> Glossar
     return replace(target, term=entry.term)
 
 
-@dataclass(frozen=True, slots=True)
 class TermFinder:
     """Finds terms as whole words, the longest match first.
 
@@ -93,23 +89,18 @@ class TermFinder:
     all capitals: "IT" does not match "it". Signs around a term are part of it: "C++" is not "C".
     """
 
-    _terms: Mapping[_Words, tuple[str, GlossaryTerm]] = field(repr=False)
-    """Folded words -> a form of the term, and its entry."""
-    _longest: int
-    """Words of the longest term."""
-
-    @classmethod
-    def of(cls, terms: Iterable[GlossaryTerm]) -> TermFinder:
-        """Index the terms. The first entry of a form wins; an exact form wins over a plural."""
-        found: dict[_Words, tuple[str, GlossaryTerm]] = {}
+    def __init__(self, terms: Iterable[GlossaryTerm]) -> None:
+        """The first entry of a form wins; an exact form wins over a plural."""
+        self._terms: dict[tuple[str, ...], tuple[str, GlossaryTerm]] = {}
+        """Folded words -> a form of the term, and its entry."""
         named = list(_named_forms(terms))
         for name, entry in named:
-            found.setdefault(tuple(_folded(name)), (name, entry))
+            self._terms.setdefault(tuple(_folded(name)), (name, entry))
         for name, entry in named:
             *before, last = _folded(name)
             for form in other_numbers(last):
-                found.setdefault((*before, form), (name, entry))
-        return cls(found, max(map(len, found), default=0))
+                self._terms.setdefault((*before, form), (name, entry))
+        self._longest = max(map(len, self._terms), default=0)
 
     def find(self, passages: Iterable[Passage]) -> list[TermOnPage]:
         """Return the terms in the passages' texts in order of first occurrence.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -43,7 +43,7 @@ class BookManifest:
     """The edition's locale; "" in a book with one locale."""
 
 
-class BookList(Mapping[BookId, BookManifest]):
+class BookList(dict[BookId, BookManifest]):
     """The readable books of an index, by id in ascending order. It never changes.
 
     An index returns the same list until one of its books changes. So the cost of a question about
@@ -51,30 +51,15 @@ class BookList(Mapping[BookId, BookManifest]):
     """
 
     def __init__(self, manifests: Iterable[BookManifest] = ()) -> None:
-        self._known = {one.book: one for one in sorted(manifests, key=lambda one: one.book)}
-
-    def __getitem__(self, book: BookId) -> BookManifest:
-        return self._known[book]
-
-    def __iter__(self) -> Iterator[BookId]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
+        super().__init__((one.book, one) for one in sorted(manifests, key=lambda one: one.book))
 
     def named(self, books: Collection[BookId] = ()) -> Sequence[BookManifest]:
         """Return these books, or all, in the order of ids; missing ones are left out."""
-        if not books:
-            return self._all
-        return [self._known[book] for book in sorted({*books}) if book in self._known]
+        return [self[book] for book in sorted({*books}) if book in self] if books else self._all
 
     def only(self, books: Collection[BookId]) -> BookList:
         """Return the list of these books, without missing ones; this list if none is named."""
         return BookList(self.named(books)) if books else self
-
-    def of_site_first(self, page_url: str) -> Sequence[BookManifest]:
-        """Return the books, first those whose site has the page."""
-        return sorted(self._all, key=lambda one: not page_url.startswith(one.base_url))
 
     @cached_property
     def generations(self) -> str:
@@ -99,17 +84,17 @@ class BookList(Mapping[BookId, BookManifest]):
     @cached_property
     def defaults(self) -> Sequence[BookId]:
         """The default editions."""
-        return [book for book in self._known if book == book.name]
+        return [book for book in self if book == book.name]
 
     @cached_property
     def with_editions(self) -> Mapping[BookId, Sequence[BookManifest]]:
         """The editions, the default one among them, of each book that has several."""
-        names = {one.name for one in self._known if one != one.name}
+        names = {one.name for one in self if one != one.name}
         return {name: [one for one in self._all if one.book.name == name] for name in sorted(names)}
 
     @cached_property
     def _all(self) -> Sequence[BookManifest]:
-        return tuple(self._known.values())
+        return tuple(self.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,14 +37,6 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
-    """Result of a look-up; `nearest` is the live entry nearest to a tombstone."""
-
-    entry: Entry
-    nearest: Entry | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Ledger:
     """Entries by paragraph id."""
 
@@ -59,16 +51,13 @@ class Ledger:
             return self.entries.get(self.aliases[paragraph_id])
         return entry
 
-    def locate(self, paragraph_id: str) -> Located | None:
-        """Return a paragraph's entry and, if it is gone, the nearest live one; None if unknown."""
+    def locate(self, paragraph_id: str) -> tuple[Entry, Entry | None] | None:
+        """Return a paragraph's entry and the live one nearest to it; None if it is unknown."""
         entry = self.resolve(paragraph_id)
-        if entry is None:
-            return None
-        return Located(entry, None if entry.live else self.nearest(entry))
+        return (entry, self.nearest(entry)) if entry else None
 
-    def nearest(self, gone: Entry) -> Entry | None:
-        """Return the live entry beside a tombstone: its neighbour or, if gone too, that one's."""
-        entry: Entry | None = gone
+    def nearest(self, entry: Entry | None) -> Entry | None:
+        """Return an entry or, of a tombstone, its live neighbour or that of the one beside it."""
         for _ in self.entries:
             if entry is None or entry.live:
                 break

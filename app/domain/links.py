@@ -1,4 +1,5 @@
-"""Deep links: the URL of a page, an anchor, and a text fragment that finds the quoted words.
+"""Deep links: the URL of a page, an anchor, and a text fragment that finds the quoted words in the
+text of the page.
 
 Text fragments: https://wicg.github.io/scroll-to-text-fragment/
 """
@@ -7,6 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlsplit
 
 TEXT_DIRECTIVE = ":~:text="
@@ -71,3 +74,31 @@ def fold_word(word: str) -> str:
         return word.lower()
     decomposed = unicodedata.normalize("NFKD", word.casefold().replace("\u2019", "'"))
     return "".join(char for char in decomposed if char.isalnum() or char in "'_.,") or word
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """The folded words of a page, headings included, for links to quotes."""
+
+    words: str
+    """Each word has a blank on both sides; " | " separates blocks."""
+
+    @classmethod
+    def of(cls, blocks: Iterable[str]) -> PageText:
+        return cls(" | ".join(folded_words(block) for block in blocks))
+
+    def count(self, quote: str, suffix: str = "") -> int:
+        """Return whether these words are on the page, followed by the suffix: 0, 1, 2 or more.
+
+        A block boundary is allowed only between quote and suffix.
+        """
+        wanted = folded_words(quote)
+        if not suffix:
+            return self._count(wanted)
+        behind = folded_words(suffix)
+        return self._count(wanted + behind) + self._count(f"{wanted} | {behind}")
+
+    def _count(self, folded: str) -> int:
+        """Return 0, 1, or 2 for more; those that overlap are two, as "row row" in "row row row"."""
+        first = self.words.find(folded)
+        return 0 if first < 0 else 1 + (self.words.find(folded, first + 1) >= 0)

@@ -23,10 +23,10 @@ from app.domain.links import (
     SUFFIX_WORDS,
     USUAL_WORDS,
     WORD,
+    PageText,
     deep_link,
     folded_words,
 )
-from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
 Quote: TypeAlias = tuple[str, str]

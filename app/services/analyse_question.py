@@ -1,37 +1,39 @@
-"""Analyses a question: the text that is searched for, its terms and its vectors.
+"""Analyses a question: the text that is searched for, its words, its terms and its vectors.
 
 Only this module encodes the texts of a question. Later steps compare the terms and vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from app.domain.answering.answerability import Reading
-from app.domain.answering.question_analysis import QuestionAnalysis, analyse, bare_question
-from app.domain.errors import (
-    EMPTY_QUESTION,
-    IndexMismatch,
-    ProviderError,
-    QuestionError,
+from app.domain.answering.question_analysis import (
+    QuestionAnalysis,
+    asked_kinds,
+    name_asked,
+    term_weights,
 )
+from app.domain.errors import EMPTY_QUESTION, IndexMismatch, ProviderError, QuestionError
 from app.domain.indexed_book import BookList, BookManifest
-from app.domain.languages import language_of_words
+from app.domain.languages import language_of_question, language_of_words
 from app.domain.retrieval.query import SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
-from app.domain.search_text import search_text, without_context
+from app.domain.search_text import SearchText, bare_question, search_text, without_context
+from app.domain.terms import Terms
 from app.services.lexical import LexicalEncoder
 from app.services.ports import Embedder, QuestionRewriter
 from app.services.recording import degraded_by, stage
-from app.services.similarity import SimilarityEncoder
+from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 
-MOST_TERMS = 64
-"""Maximum number of terms of a long question used for rescoring, because each costs a search."""
+_WORD = re.compile(r"(?<![\w'\u2019])[^\W_]*[^\W\d_][^\W_]*")
+"""A word with a letter, and not the end of a contraction: "I'm"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,14 @@ class AnalysedQuery:
     """None if the embedder failed."""
     sparse: Mapping[str, SparseVector]
     """BM25 terms by language of the books, without languages in which the texts have no terms."""
+    terms: Mapping[str, QuestionTerms]
+    """What the chunks found are compared with, by language of the books. Empty if only the vector
+    is searched for, because it finds what words of another language do not."""
     books: BookList
     """The books in scope; each language has its own stems and stop words."""
-    by_vector: bool = False
-    """Whether only the vector is searched for: it finds what words of another language do not."""
     asked_in: str = "en"
     """Language of the question, an ISO 639-1 code."""
-    degraded: tuple[str, ...] = ()
+    degraded: Sequence[str] = ()
     """Steps that failed: "rewrite", "embedding", or "budget" for either."""
 
 
@@ -60,11 +63,10 @@ class AnalyseQuestion:
     lexical: LexicalEncoder
     bounds: TermUpperBounds
     similarity: SimilarityEncoder
+    vocabulary: BookVocabulary
+    """Finds cognates of a question in another language than the book's, and rare words."""
     rewriter: QuestionRewriter | None = None
     """Rewrites a follow-up as a standalone question; if None, rules do (`standalone`)."""
-    vocabulary: BookVocabulary | None = None
-    """Finds cognates; None: a question in another language than the book's is searched unchanged.
-    """
     multilingual: bool = False
     """Whether `embedder` has one vector space for all languages. Then a question in another
     language than the book's is searched by its vector alone."""
@@ -79,7 +81,8 @@ class AnalyseQuestion:
             raise QuestionError(EMPTY_QUESTION)
         for manifest in books.named():
             self._require_same_model(manifest)
-        asked, degraded = await self._standalone(query, books.language)
+        degraded: list[str] = []
+        asked = await self._standalone(query, books.language, degraded)
         embedded, lexical = (
             search_text(text, books.language) for text in (asked.embedded, asked.lexical)
         )
@@ -88,13 +91,12 @@ class AnalyseQuestion:
         foreign = language != books.language
         if foreign and not self.multilingual:
             asked = await self._with_cognates(asked, language, books)
-        dense, failed = await self._embed(asked.embedded)
+        dense = await self._embed(asked.embedded, degraded)
         by_vector = foreign and self.multilingual and dense is not None
         languages = () if by_vector else books.by_language
-        terms = {one: await self._sparse(asked, one, books) for one in languages}
-        sparse = {one: vector for one, vector in terms.items() if vector.indices}
-        failures = (*degraded, *failed)
-        return AnalysedQuery(query, asked, dense, sparse, books, by_vector, language, failures)
+        terms = {one: await self._terms(asked, one, books) for one in languages}
+        sparse = {one: vec for one in languages if (vec := self._sparse(asked, one)).indices}
+        return AnalysedQuery(query, asked, dense, sparse, terms, books, language, degraded)
 
     async def of_answer(
         self, question: str, asked: AnalysedQuery, language: str, *, selected: bool = False
@@ -104,47 +106,49 @@ class AnalyseQuestion:
         `selected`: the searched text contains text that the reader selected, instead of earlier
         turns.
         """
-        standalone, books = asked.texts.question, asked.books
-        terms = partial(self.lexical.terms, language=language)
-        readings = {standalone: await self._reading(standalone, language, books)}
-        found = analyse(question, language, terms, readings[standalone].bounds)
-        bare = bare_question(question, found.asked_in, language)
+        whole, terms = asked.texts.question, partial(self.lexical.terms, language=language)
+        own = search_text(question, language)
+        asked_in = language_of_question(own.said, language)
+        bare = bare_question(question, asked_in, language)
         asking = question if selected else without_context(question, language)
-        for wording in (question, bare, asking):
-            if wording not in readings:
-                readings[wording] = await self._reading(wording, language, books)
-        about = question if selected else standalone
-        searched = search_text(asking, language).text
-        return replace(
-            found,
-            searched=searched if terms(searched) else found.searched,
+        texts = {one: search_text(one, language) for one in (whole, question, bare, asking)}
+        readings = {
+            one: await self._reading(text.text, language, asked.books)
+            for one, text in texts.items()
+        }
+        own_terms = frozenset(readings[question].bounds)
+        content = frozenset(readings[bare].bounds) or own_terms
+        in_english = asked_in == language == MODEL_LANGUAGE
+        return QuestionAnalysis(
+            terms,
+            language,
+            weights=term_weights(readings[whole].bounds, own_terms, content),
+            definition=terms(name_asked(own.words, terms, language)),
+            asked_kinds=asked_kinds(own.said),
+            words=frozenset(own.said),
+            asked_in=asked_in,
+            in_book_language=language_of_words(own.said, "") == language,
+            own_terms=own_terms,
+            rare=self._rare(texts[asking], terms) if in_english else {},
             readings=tuple(readings.values()),
-            vector=readings[about].vector,
-            compared=about,
+            vector=readings[question if selected else whole].vector,
         )
 
-    async def for_rescoring(
-        self, asked: AnalysedQuery, languages: Iterable[str]
-    ) -> Mapping[str, QuestionTerms]:
-        """Return the question by language, as chunks are compared with it. Raises StorageError."""
-        text, ordered = asked.texts.lexical, self.lexical.ordered_terms
-        found = {}
-        for language in languages:
-            terms = ordered(text, language)[:MOST_TERMS]
-            absent = await self.bounds.missing(terms, asked.books)
-            found[language] = QuestionTerms(
-                terms,
-                await self.bounds.of(terms, asked.books),
-                self.lexical.definition_targets(text, language, absent),
-                await self.similarity.question(asked.texts.embedded, language),
-            )
-        return found
+    def _rare(self, searched: SearchText, terms: Terms) -> dict[str, frozenset[int]]:
+        """Return the names and rare words of a question, with their terms.
+
+        The tokens that tell common words are those of English.
+        """
+        common, named = self.vocabulary.is_common, searched.names
+        said = dict.fromkeys(_WORD.findall(searched.text))
+        return {
+            word: terms(word) for word in said if word.lower() in named or not common(word.lower())
+        }
 
     async def _reading(self, wording: str, language: str, books: BookList) -> Reading:
-        """Return the terms and vector of a wording, as it is searched for."""
-        text = search_text(wording, language).text
-        bounds = await self.bounds.of(self.lexical.terms(text, language), books)
-        return Reading(bounds, await self.similarity.question(text, language))
+        """Return the terms and vector of a text that is searched for."""
+        bounds = await self.bounds.of(self.lexical.terms(wording, language), books)
+        return Reading(bounds, await self.similarity.question(wording, language))
 
     def _require_same_model(self, manifest: BookManifest) -> None:
         ours = (self.embedder.space, self.embedder.dimension)
@@ -157,28 +161,25 @@ class AnalyseQuestion:
             raise IndexMismatch(message)
 
     async def _standalone(
-        self, query: SearchQuery, language: str
-    ) -> tuple[Standalone, tuple[str, ...]]:
+        self, query: SearchQuery, language: str, degraded: list[str]
+    ) -> Standalone:
         if not query.history:
-            return Standalone(query.question, query.question, query.question), ()
-        degraded: tuple[str, ...] = ()
+            return Standalone(query.question, query.question, query.question)
         if self.rewriter is not None and query.rewrite:
             try:
                 with stage("rewrite"):
                     rewritten = await self.rewriter.rewrite(query.question, query.history)
             except ProviderError as error:
-                degraded = (degraded_by("rewrite", error),)
+                degraded.append(degraded_by("rewrite", error))
             else:
-                return rewritten_by_model(rewritten, query.question), ()
+                return rewritten_by_model(rewritten, query.question)
 
         def count_terms(text: str) -> int:
             return len(self.lexical.terms(text, language))
 
-        return standalone(query.question, query.history, count_terms, language), degraded
+        return standalone(query.question, query.history, count_terms, language)
 
     async def _with_cognates(self, asked: Standalone, language: str, books: BookList) -> Standalone:
-        if self.vocabulary is None:
-            return asked
         with stage("cognates"):
             found = await self.vocabulary.cognates(asked.lexical, language, books)
         if not found:
@@ -186,18 +187,26 @@ class AnalyseQuestion:
         embedded, lexical = (" ".join([one, *found]) for one in (asked.embedded, asked.lexical))
         return replace(asked, embedded=embedded, lexical=lexical)
 
-    async def _embed(self, question: str) -> tuple[Vector | None, tuple[str, ...]]:
+    async def _embed(self, question: str, degraded: list[str]) -> Vector | None:
         try:
             with stage("embedding"):
-                vector = await self.embedder.embed_query(question)
+                return await self.embedder.embed_query(question)
         except ProviderError as error:
-            return None, (degraded_by("embedding", error),)
-        return vector, ()
+            degraded.append(degraded_by("embedding", error))
+            return None
 
-    async def _sparse(self, asked: Standalone, language: str, books: BookList) -> SparseVector:
+    async def _terms(self, asked: Standalone, language: str, books: BookList) -> QuestionTerms:
+        terms = self.lexical.question_terms(asked.lexical, language)
+        absent = await self.bounds.missing(terms, books)
+        return QuestionTerms(
+            terms,
+            await self.bounds.of(terms, books),
+            self.lexical.definition_targets(asked.lexical, language, absent),
+            await self.similarity.question(asked.embedded, language),
+        )
+
+    def _sparse(self, asked: Standalone, language: str) -> SparseVector:
         background = [
             (self.lexical.query_vector(turn, language), weight) for turn, weight in asked.background
         ]
-        said = self.lexical.ordered_terms(asked.lexical, language)[:MOST_TERMS]
-        absent = await self.bounds.missing(said, books)
-        return blend(self.lexical.question_vector(asked.lexical, language, absent), background)
+        return blend(self.lexical.query_vector(asked.lexical, language), background)

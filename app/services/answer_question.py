@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -30,7 +30,7 @@ from app.services.ports import Generator
 from app.services.question_log import QuestionLog
 from app.services.recording import Recording, current, stage
 from app.services.show_figures import ShowFigures
-from app.services.write_answer import WriteAnswer, replied
+from app.services.write_answer import WriteAnswer
 
 _logger = logging.getLogger(__name__)
 
@@ -46,7 +46,6 @@ class AnswerQuestion:
     chapters: ConsultChapters
     write: WriteAnswer
     figures: ShowFigures
-    count_tokens: Callable[[str], int]
     question_log: QuestionLog | None = None
     """The owner's log of readers' questions; None if it is off."""
 
@@ -73,28 +72,24 @@ class AnswerQuestion:
         require_length(request.question)
         scope = await scope_of(self.consult.places.index, request.filter, request.page_url)
         found = await self._read(request, scope)
-        if isinstance(found, Answer):
-            for event in replied(found):
-                yield self._recorded(request, event, record, scope)
-            return
         async with aclosing(self.write.events(found)) as events:
             async for event in events:
-                shown = await self._completed(event, found)
-                yield self._recorded(request, shown, record, scope)
+                if isinstance(event, TextDelta) and record.first_text_ms is None:
+                    record.first_text_ms = record.ms
+                if isinstance(event, Finished):
+                    answer = await self._completed(event.answer, found)
+                    yield Finished(self._recorded(request, answer, record, scope))
+                else:
+                    yield event
 
     def _recorded(
-        self, request: AskRequest, event: AnswerEvent, record: Recording, scope: BookScope
-    ) -> AnswerEvent:
-        """Record the event. A reader's answer gets the id of its log entry."""
-        if isinstance(event, TextDelta) and record.first_text_ms is None:
-            record.first_text_ms = record.ms
-        if not isinstance(event, Finished):
-            return event
+        self, request: AskRequest, answer: Answer, record: Recording, scope: BookScope
+    ) -> Answer:
+        """Record the answer. A reader's gets the id of its log entry."""
         if self.question_log and request.by_reader:
-            event = Finished(self.question_log.add(request, event.answer, record, scope.every))
-        record.answer = event.answer
+            answer = self.question_log.add(request, answer, record, scope.every)
+        record.answer = answer
         if _logger.isEnabledFor(logging.INFO):
-            answer = event.answer
             fields: dict[str, object] = {
                 "books": request.filter.books,
                 "mode": answer.mode,
@@ -103,7 +98,7 @@ class AnswerQuestion:
                 **record.fields(),
             }
             _logger.info("answer.finished", extra=fields)
-        return event
+        return answer
 
     async def _read(self, request: AskRequest, scope: BookScope) -> Consultation | Answer:
         """Return the context for the question, or the part of the book that it requests.
@@ -119,17 +114,15 @@ class AnswerQuestion:
         request = replace(
             request,
             question=resumed(request.question, request.history),
-            history=recent(history, HISTORY_TOKENS, self.count_tokens),
+            history=recent(history, HISTORY_TOKENS, self.consult.retrieve.count_tokens),
         )
         asked = request.intent or intent_of(words(request.question))
         intent = None if request.selection else asked
         found = await self._consult(request, intent, await self.consult.located(request, scope))
-        refused = isinstance(found, Consultation) and found.refused
         default = scope.in_default_editions()
-        if default and refused and request.scope in (None, Scope.BOOK):
+        if default and _refuses(found) and request.scope in (None, Scope.BOOK):
             instead = await self._consult(replace(request, page_url=""), intent, default)
-            if not (isinstance(instead, Consultation) and instead.refused):
-                found = instead
+            return found if _refuses(instead) else instead
         return found
 
     async def _consult(
@@ -140,22 +133,22 @@ class AnswerQuestion:
             return await self.consult.read(found, scope.within(found.filter))
         return found or await self.consult.read(request, scope)
 
-    async def _completed(self, event: AnswerEvent, read: Consultation) -> AnswerEvent:
-        """Add figures, the corrected question and follow-up questions to the last event."""
-        if not isinstance(event, Finished):
-            return event
+    async def _completed(self, answer: Answer, found: Consultation | Answer) -> Answer:
+        """Add figures, the corrected question and follow-up questions."""
+        if isinstance(found, Answer):
+            return answer
         with stage("figures"):
-            answer = await self.figures.of(event.answer, read)
-        answer = replace(answer, searched_for=read.searched_for)
+            answer = await self.figures.of(answer, found)
+        answer = replace(answer, searched_for=found.searched_for)
         if answer.refused:
-            return Finished(answer)
-        asked = read.analysis
-        cited = {(one.book, one.file) for one in answer.citations}
-        near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
+            return answer
+        asked, cited = found.analysis, {(one.book, one.file) for one in answer.citations}
+        hits = found.found.hits
+        near = sorted(hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
         with stage("follow_ups"):
-            found = suggestions(asked.own_terms, near, asked.terms, asked.asked_in)
-            questions = tuple(one.question for one in islice(found, MAX_SUGGESTIONS))
-            return Finished(replace(answer, follow_ups=questions))
+            some = suggestions(asked.own_terms, near, asked.terms, asked.asked_in)
+            questions = tuple(one.question for one in islice(some, MAX_SUGGESTIONS))
+        return replace(answer, follow_ups=questions)
 
     @property
     def model(self) -> str:
@@ -167,6 +160,10 @@ class AnswerQuestion:
         """The policy of the score in use."""
         policy, reranker = self.consult.refusal_policy, self.consult.retrieve.reranker
         return policy.of_relevance() if reranker and reranker.calibrated else policy
+
+
+def _refuses(found: Consultation | Answer) -> bool:
+    return isinstance(found, Consultation) and not found.context
 
 
 async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:

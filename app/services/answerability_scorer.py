@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,14 +18,11 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms
 from app.domain.retrieval.query import Hit, Vector
-from app.domain.terms import names
-from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
+from app.services.similarity import SimilarityEncoder
 
 SCORED_HITS = 8
 """Number of hits scored, even if the answer is made from fewer."""
 
-_WORD = re.compile(r"(?<![\w'\u2019])[^\W_]*[^\W\d_][^\W_]*")
-"""A word with a letter, and not the end of a contraction: "I'm"."""
 _NOT_ANSWERING = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 
 
@@ -34,8 +30,6 @@ _NOT_ANSWERING = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 class AnswerabilityScorer:
     similarity: SimilarityEncoder
     chunk_terms: Callable[[Chunk], ChunkTerms]
-    is_common: Callable[[str], bool]
-    """Whether a word in lower case is common in English."""
 
     async def score(self, reading: Reading, hits: Sequence[Hit]) -> float:
         """Return how likely the best hits of a search answer the question, 0 to 1.
@@ -58,19 +52,10 @@ class AnswerabilityScorer:
     def unmentioned(self, question: QuestionAnalysis, hits: Sequence[Hit]) -> list[str]:
         """Return the names and rare words of the question that no hit has, in order.
 
-        A text about servers does not answer how to install "RStudio Server". None unless question
-        and book are in English: the tokens that tell common words are those of English.
+        A text about servers does not answer how to install "RStudio Server".
         """
-        terms = question.terms
-        if not question.asked_in == question.language == MODEL_LANGUAGE:
-            return []
         known = frozenset[int]().union(*(self.chunk_terms(one.chunk).terms for one in hits))
-        named = names(question.searched)
-        return [
-            word
-            for word in dict.fromkeys(_WORD.findall(question.searched))
-            if (word.lower() in named or not self.is_common(word.lower())) and terms(word) - known
-        ]
+        return [word for word, terms in question.rare.items() if terms - known]
 
     async def _similarities(self, question: Vector, chunks: Sequence[Chunk]) -> list[float]:
         """Return for each chunk the cosine of its most similar paragraph; 0 without any."""

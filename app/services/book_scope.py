@@ -109,7 +109,7 @@ async def page_among(
 ) -> tuple[BookManifest, list[Chunk]] | None:
     """Return the first of these books that has a page, and the page's chunks, as `find_page`."""
     damaged: StorageError | None = None
-    for manifest in books.of_site_first(page):
+    for manifest in sorted(books.named(), key=lambda one: not page.startswith(one.base_url)):
         on_page = SearchFilter(books=(manifest.book,), pages=(page_key(page),))
         try:
             chunks = await index.matching(on_page)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -29,7 +29,6 @@ from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
 from app.domain.terms import Terms, words
 from app.services.book_scope import BookScope
 from app.services.consultation import Consultation, ConsultBook
-from app.services.ports import VectorIndex
 from app.services.retrieve import RetrievalResult
 
 QUIZ_QUESTIONS = 5
@@ -43,10 +42,8 @@ _LISTED = 40
 class ConsultChapters:
     """The use case."""
 
-    index: VectorIndex
     consult: ConsultBook
     split_sentences: SplitSentences
-    count_tokens: Callable[[str], int]
 
     async def read(
         self, intent: Intent, request: AskRequest, scope: BookScope
@@ -79,7 +76,7 @@ class ConsultChapters:
         within = replace(scope.filter, books=(manifest.book,))
         if within == SearchFilter(books=within.books):
             return chapters
-        files = {one.file for one in await self.index.matching(within)}
+        files = {one.file for one in await self.consult.places.index.matching(within)}
         kept = [tuple(page for page in one.pages if page.file in files) for one in chapters]
         return [
             replace(one, pages=pages) for one, pages in zip(chapters, kept, strict=True) if pages
@@ -89,7 +86,7 @@ class ConsultChapters:
         self, intent: Intent, request: AskRequest, found: Sequence[Chapter], scope: BookScope
     ) -> Answer | AskRequest:
         for chapter in found:
-            passages = context_of(await self._chunks(chapter), self.count_tokens)
+            passages = context_of(await self._chunks(chapter), self.consult.retrieve.count_tokens)
             if exercise := exercise_numbered(passages, chapter.number or 0, intent.exercise):
                 within = replace(scope.filter, books=(chapter.book,))
                 task = exercise.paragraph_id
@@ -104,7 +101,7 @@ class ConsultChapters:
         A quiz on a chapter without exercises asks questions that its sections answer.
         """
         chunks = await self._chunks(chapter)
-        passages = context_of(chunks, self.count_tokens)
+        passages = context_of(chunks, self.consult.retrieve.count_tokens)
         language, quizzes = chunks[0].language, intent.kind is IntentKind.QUIZ
         lexical = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
         context: Sequence[ContextPassage]
@@ -131,8 +128,7 @@ class ConsultChapters:
         return Consultation(
             request,
             scope,
-            RetrievalResult(hits),
-            hits[:FOLLOWED_UP],
+            RetrievalResult(hits[:FOLLOWED_UP]),
             analysis,
             score=1.0,
             context=context,
@@ -142,7 +138,7 @@ class ConsultChapters:
 
     async def _chunks(self, chapter: Chapter) -> list[Chunk]:
         files = SearchFilter(books=(chapter.book,), files=chapter.files)
-        found = await self.index.matching(files)
+        found = await self.consult.places.index.matching(files)
         return sorted(found, key=lambda one: (one.position, one.chunk_index))
 
 

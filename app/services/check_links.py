@@ -4,9 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from urllib.parse import urldefrag
+from urllib.parse import unquote, urldefrag, urlsplit
 
-from app.domain.page_text import BuiltPage
+from app.domain.links import TEXT_DIRECTIVE, PageText
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPage:
+    """A page that a site generator built: the ids of its elements, and its text as it is shown."""
+
+    ids: frozenset[str]
+    text: PageText
+
+    def fault(self, url: str) -> str:
+        """Return the fault of a link to this page; "" if its anchor and quote are found."""
+        anchor, _, directive = urlsplit(url).fragment.partition(TEXT_DIRECTIVE)
+        if anchor and unquote(anchor) not in self.ids:
+            return f"no element has the id {unquote(anchor)!r}"
+        if not directive:
+            return ""
+        quote, _, suffix = directive.partition(",-")
+        found = self.text.count(unquote(quote), unquote(suffix))
+        if found == 1:
+            return ""
+        shown = " ".join(part for part in (unquote(quote), unquote(suffix)) if part)
+        return f"the quote is not unique: {shown!r}" if found else f"no quote {shown!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +52,10 @@ class Miss:
     paragraph_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """Misses in reading order, and the numbers of pages and links checked."""
-
-    misses: tuple[Miss, ...]
-    pages: int
-    links: int
-
-
-def check_links(links: Iterable[DeepLink], page_at: Callable[[str], BuiltPage | None]) -> Checked:
-    """Check the links, reading each page once by `page_at`, which returns None if there is none."""
+def check_links(
+    links: Iterable[DeepLink], page_at: Callable[[str], BuiltPage | None]
+) -> list[Miss]:
+    """Return the misses in reading order; `page_at` reads each page once, None if there is none."""
     by_page: dict[str, list[DeepLink]] = {}
     for link in links:
         by_page.setdefault(urldefrag(link.url).url, []).append(link)
@@ -52,4 +67,4 @@ def check_links(links: Iterable[DeepLink], page_at: Callable[[str], BuiltPage | 
             continue
         faults = ((link, page.fault(link.url)) for link in own)
         misses += [Miss(one.file, one.url, why, one.paragraph_id) for one, why in faults if why]
-    return Checked(tuple(misses), len(by_page), sum(map(len, by_page.values())))
+    return misses

@@ -25,7 +25,6 @@ from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery
 from app.services.answerability_scorer import SCORED_HITS, AnswerabilityScorer
 from app.services.book_scope import BookScope, scope_of
 from app.services.page_locator import PageLocator
-from app.services.ports import GenerationRequest
 from app.services.recording import stage
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.vocabulary import BookVocabulary
@@ -33,14 +32,14 @@ from app.services.vocabulary import BookVocabulary
 
 @dataclass(frozen=True, slots=True)
 class Consultation:
-    """A question with its context. Each step of `ConsultBook` adds to it."""
+    """A question with its context."""
 
     request: AskRequest
     scope: BookScope
     found: RetrievalResult
-    hits: Sequence[Hit]
-    """The hits from which the context and follow-up questions are taken."""
     analysis: QuestionAnalysis
+    compared: str = ""
+    """The question with its earlier turns, as models compare it with paragraphs."""
     exercise: str = ""
     """Id of the exercise that the question repeats, or ""."""
     score: float = 0.0
@@ -49,35 +48,16 @@ class Consultation:
     """Confidence by the score alone."""
     confidence: Confidence = Confidence.ANSWERED
     """Confidence by the score; ANSWERED for requests answered from the book's structure."""
+    unmentioned: Sequence[str] = ()
+    """The names and rare words of the question that no hit has."""
+    searched_for: str = ""
+    """The question with its misspelled words corrected; "" if none was."""
     context: Sequence[ContextPassage] = ()
     """The paragraphs for the answer, in reading order; empty for a refusal."""
     prepared: ExtractiveAnswer | None = None
     """An answer made of parts of the context, such as the solution of an exercise."""
     verbatim: bool = False
     """Whether no model may write the answer."""
-    searched_for: str = ""
-    """The question with its misspelled words corrected; "" if none was."""
-    unmentioned: Sequence[str] = ()
-    """The names and rare words of the question that no hit has."""
-
-    @property
-    def refused(self) -> bool:
-        """Whether to refuse before an answer is written."""
-        return not self.context
-
-    @property
-    def selected(self) -> str:
-        """The text that the reader has selected."""
-        selection = self.request.selection
-        return selection.text if selection else ""
-
-    @property
-    def generation(self) -> GenerationRequest:
-        """What a model writes the answer from."""
-        request, selection = self.request, self.request.selection
-        question = request.question
-        asked = selection.question_text(question) if selection else question
-        return GenerationRequest(asked, request.history, self.context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,26 +88,59 @@ class ConsultBook:
         with stage("spelling"):
             spelled = await self.vocabulary.corrected(request.question, scope.books)
         read = await self._search(replace(request, question=spelled), scope)
+        read = await self._scored(read)
         if spelled != request.question:
             read = replace(read, searched_for=spelled)
-        read = replace(read, confidence=self._confidence(read))
         refused = read.confidence is Confidence.NOT_IN_BOOK
         return read if refused else await self._with_context(read)
 
-    def _confidence(self, read: Consultation) -> Confidence:
-        """Return the confidence for the score; an exercise of the book is never refused.
+    async def _search(self, request: AskRequest, scope: BookScope) -> Consultation:
+        selection = request.selection
+        query = SearchQuery(
+            selection.search_text(request.question) if selection else request.question,
+            k=max(request.k, SCORED_HITS),
+            filter=scope.filter,
+            history=request.history,
+            rewrite=not selection,
+        )
+        asked = await self.retrieve.analysis.of_query(query, scope.books)
+        found = await self.retrieve.find(asked)
+        with stage("analysis"):
+            language = found.hits[0].chunk.language if found.hits else "en"
+            analysis = await self.retrieve.analysis.of_answer(
+                request.question, asked, language, selected=selection is not None
+            )
+        compared = request.question if selection else asked.texts.question
+        return Consultation(request, scope, found, analysis, compared)
+
+    async def _scored(self, read: Consultation) -> Consultation:
+        """Add the confidence that the hits answer; an exercise of the book is never refused.
 
         A model understands any language; an extractive answer needs the language of the book.
         """
-        if read.exercise:
-            return Confidence.ANSWERED
-        if read.found.relevance is not None:
-            return read.scored
-        analysis = read.analysis
-        unrecognised = self.refusal_policy.model and not analysis.in_book_language
-        other_language = unrecognised or analysis.asked_in != analysis.language
-        return self.refusal_policy.confidence(
-            read.score, other_language=other_language, named=not read.unmentioned
+        analysis, hits, policy = read.analysis, read.found.hits, self.refusal_policy
+        relevance = read.found.relevance
+        asked = asked_exercise(analysis.own_terms, hits, analysis.terms)
+        unmentioned = self.scorer.unmentioned(analysis, hits)
+        if relevance is not None:
+            score = relevance
+            scored = confidence = policy.of_relevance().confidence(score)
+        else:
+            with stage("answerability"):
+                score = max([await self.scorer.score(one, hits) for one in analysis.readings])
+            unrecognised = policy.model and not analysis.in_book_language
+            other_language = unrecognised or analysis.asked_in != analysis.language
+            scored = policy.confidence(score)
+            confidence = policy.confidence(
+                score, other_language=other_language, named=not unmentioned
+            )
+        return replace(
+            read,
+            exercise=read.request.exercise or asked,
+            score=score,
+            scored=scored,
+            confidence=Confidence.ANSWERED if read.request.exercise or asked else confidence,
+            unmentioned=unmentioned,
         )
 
     async def located(self, request: AskRequest, scope: BookScope) -> BookScope:
@@ -148,48 +161,10 @@ class ConsultBook:
             raise QuestionError(message)
         return scope
 
-    async def _search(self, request: AskRequest, scope: BookScope) -> Consultation:
-        """Retrieve, analyse the question, score its answerability."""
-        selection = request.selection
-        query = SearchQuery(
-            selection.search_text(request.question) if selection else request.question,
-            k=max(request.k, SCORED_HITS),
-            filter=scope.filter,
-            history=request.history,
-            rewrite=not selection,
-        )
-        asked = await self.retrieve.analysis.of_query(query, scope.books)
-        found = await self.retrieve.find(asked)
-        with stage("analysis"):
-            language = found.hits[0].chunk.language if found.hits else "en"
-            analysis = await self.retrieve.analysis.of_answer(
-                request.question, asked, language, selected=selection is not None
-            )
-        read = Consultation(request, scope, found, found.hits, analysis)
-        if not found.hits:
-            return read
-        score = await self._score(found, analysis)
-        policy = self.refusal_policy
-        by_relevance = found.relevance is not None
-        return replace(
-            read,
-            exercise=request.exercise
-            or asked_exercise(analysis.own_terms, found.hits, analysis.terms),
-            score=score,
-            scored=(policy.of_relevance() if by_relevance else policy).confidence(score),
-            unmentioned=self.scorer.unmentioned(analysis, found.hits),
-        )
-
-    async def _score(self, found: RetrievalResult, analysis: QuestionAnalysis) -> float:
-        if found.relevance is not None:
-            return found.relevance
-        with stage("answerability"):
-            return max([await self.scorer.score(one, found.hits) for one in analysis.readings])
-
     async def _with_context(self, read: Consultation) -> Consultation:
         """Rank the hits for the answer and assemble their paragraphs."""
         request, page = read.request, read.scope.page
-        ranked: Sequence[Hit] = page_preferred(read.hits, page) if page else read.hits
+        ranked: Sequence[Hit] = page_preferred(read.found.hits, page) if page else read.found.hits
         if read.exercise:
             ranked = explaining(ranked)
         hits = await self._with_selection(read, ranked[: request.k])

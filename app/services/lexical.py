@@ -1,9 +1,4 @@
-"""Sparse vectors of chunks and questions: BM25 terms, and a term for each definition.
-
-A term that a chunk defines, or that is a heading in it, adds a definition term to the chunk's
-vector; a question for this term has the same definition term. So the definition of a word is found
-however often the book uses the word.
-"""
+"""BM25 vectors of chunks and questions, and the terms whose definition a question asks for."""
 
 from __future__ import annotations
 
@@ -13,15 +8,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.retrieval.chunk_terms import TermsOf, heading_targets
-from app.domain.retrieval.definition_terms import (
-    COMPARISON_WORDS,
-    QUESTION_FRAME_WORDS,
-    definition_id,
-    definition_targets,
-    question_targets,
-    term_forms,
-)
+from app.domain.languages import known_language
+from app.domain.retrieval.chunk_terms import TermsOf
+from app.domain.retrieval.definition_terms import definition_targets, question_targets
 from app.domain.retrieval.query import SparseVector
 
 # Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework".
@@ -31,8 +20,11 @@ _AVERAGE_LENGTH = 200.0
 """Usual number of terms in a chunk, stop words left out. A constant: a vector depends only on its
 text, so an unchanged chunk keeps its vector."""
 
-FINGERPRINT = f"bm25/{_K1}/{_B}/{_AVERAGE_LENGTH} definitions-6"
+FINGERPRINT = f"bm25/{_K1}/{_B}/{_AVERAGE_LENGTH}"
 """Version of the encoding. Change it with every change that affects the vectors of chunks."""
+
+MOST_TERMS = 64
+"""Maximum number of terms of a long question used for rescoring, because each costs a search."""
 
 _CLAUSE_END = re.compile(
     r"(?<=[.?!])\s+|\n|,?\s(?:and|or|und|y|et|e)\s"
@@ -41,9 +33,6 @@ _CLAUSE_END = re.compile(
     re.IGNORECASE,
 )
 """Between the questions of "what does k1 do and what happens if it is 0?"."""
-
-_DEFINITION = 1.0
-"""Weight of a definition term. It needs no higher one: its inverse document frequency is high."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +53,9 @@ class LexicalEncoder:
         ids = sorted({*self.query_terms(text, language)})
         return SparseVector(tuple(ids), (1.0,) * len(ids))
 
-    def question_vector(
-        self, question: str, language: str, absent: Collection[int]
-    ) -> SparseVector:
-        """Return the BM25 vector of a question, with its definition terms."""
-        words = self.query_vector(question, language)
-        return _with_definitions(words, self.definition_targets(question, language, absent))
+    def question_terms(self, question: str, language: str) -> list[int]:
+        """Return the ids of a question's terms in order, with repeats, of a long one the first."""
+        return self.ordered_terms(question, language)[:MOST_TERMS]
 
     def definition_targets(
         self, question: str, language: str, absent: Collection[int]
@@ -79,11 +65,9 @@ class LexicalEncoder:
         A clause of the question may ask for one, too. Terms that are `absent` from the book are
         no part of a term that it defines.
         """
-        framing = (QUESTION_FRAME_WORDS, COMPARISON_WORDS)
-        frame_words = {
-            *self.ordered_terms(" ".join(one.get(language, "") for one in framing), language),
-            *absent,
-        }
+        known = known_language(language)
+        framing = self.ordered_terms(f"{known.frame} {known.comparison}", language)
+        frame_words = {*framing, *absent}
         terms = [self.ordered_terms(one, language) for one in _CLAUSE_END.split(question)]
         of_clauses = (definition_targets(one, frame_words) for one in terms)
         whole = question_targets(self.ordered_terms(question, language), frame_words)
@@ -91,10 +75,7 @@ class LexicalEncoder:
 
 
 def chunk_vector(chunk: Chunk, terms_of: TermsOf) -> SparseVector:
-    words = document_vector(terms_of(chunk.lexical_text, chunk.language))
-    forms = {form for one in chunk.passages for term in one.terms for form in term_forms(term)}
-    defined = {tuple(terms_of(form, chunk.language)) for form in forms}
-    return _with_definitions(words, defined | heading_targets(chunk, terms_of))
+    return document_vector(terms_of(chunk.lexical_text, chunk.language))
 
 
 def document_vector(terms: Sequence[int]) -> SparseVector:
@@ -107,12 +88,3 @@ def document_vector(terms: Sequence[int]) -> SparseVector:
     weights = {tf: tf * (_K1 + 1) / (tf + damping) for tf in set(counts.values())}
     ids = sorted(counts)
     return SparseVector(tuple(ids), tuple([weights[counts[one]] for one in ids]))
-
-
-def _with_definitions(words: SparseVector, defined: Collection[tuple[int, ...]]) -> SparseVector:
-    weights = dict.fromkeys((definition_id(terms) for terms in defined if terms), _DEFINITION)
-    if not weights:
-        return words
-    weights.update(zip(words.indices, words.values, strict=True))
-    terms = sorted(weights)
-    return SparseVector(tuple(terms), tuple(weights[term] for term in terms))

@@ -28,8 +28,8 @@ _CACHED_BOOKS = 50
 
 class _Glossary(NamedTuple):
     finder: TermFinder
-    defined: Mapping[str, Sequence[GlossaryTerm]]
-    """Page key -> entries on that page, with references followed."""
+    own: Mapping[tuple[str, str], GlossaryTerm]
+    """Page key and folded term -> the entry on that page, with references followed."""
 
 
 @dataclass(slots=True)
@@ -57,31 +57,24 @@ class LookUpTerms:
 
 
 def _glossary_of(chunks: Sequence[Chunk]) -> _Glossary:
-    defined = _terms_by_page(chunks)
-    # Sorted for a deterministic result: the first entry of a term wins.
-    every = [term for page in sorted(defined) for term in sorted(defined[page], key=_by_term)]
-    explained = with_references(every)
-    by_page = {page: [explained[term] for term in terms] for page, terms in defined.items()}
-    return _Glossary(TermFinder.of(explained[term] for term in every), by_page)
-
-
-def _terms_by_page(chunks: Sequence[Chunk]) -> dict[str, list[GlossaryTerm]]:
     held = [(page_key(chunk.deep_link_url), one) for chunk in chunks for one in chunk.passages]
     # A book with a glossary may have other definition lists, such as that of a program's options.
     entries = [(page, one) for page, one in held if in_glossary(one)] or held
-    defined: dict[str, list[GlossaryTerm]] = {}
-    for page, passage in entries:
-        defined.setdefault(page, []).extend(glossary_terms(passage))
-    return defined
+    defined = [(page, term) for page, one in entries for term in glossary_terms(one)]
+    # Sorted for a deterministic result: the first entry of a term wins.
+    explained = with_references([term for _, term in sorted(defined, key=_by_page_and_term)])
+    own = {(page, term.term.casefold()): explained[term] for page, term in defined}
+    return _Glossary(TermFinder(explained.values()), own)
+
+
+def _by_page_and_term(defined: tuple[str, GlossaryTerm]) -> tuple[str, str, str]:
+    page, entry = defined
+    return page, entry.term.casefold(), entry.paragraph_id
 
 
 def _terms_of(glossary: _Glossary, page: Sequence[Chunk]) -> list[TermOnPage]:
     # The page's own entry for a term is preferred to another page's.
-    entries = glossary.defined.get(page_key(page[0].deep_link_url), ())
-    own = {entry.term.casefold(): entry for entry in entries}
+    key = page_key(page[0].deep_link_url)
     found = glossary.finder.find(passage for chunk in page for passage in chunk.passages)
-    return [replace(one, entry=own.get(one.entry.term.casefold(), one.entry)) for one in found]
-
-
-def _by_term(entry: GlossaryTerm) -> tuple[str, str]:
-    return entry.term.casefold(), entry.paragraph_id
+    own = [glossary.own.get((key, one.entry.term.casefold()), one.entry) for one in found]
+    return [replace(one, entry=entry) for one, entry in zip(found, own, strict=True)]

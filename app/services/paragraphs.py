@@ -70,7 +70,7 @@ class CiteParagraph:
         found = await self.ledgers.locate(book, paragraph_id)
         if found is None:
             return None
-        entry, nearest = found.entry, found.nearest
+        entry, nearest = found
         # After a rollback the index has paragraphs that the ledger already calls gone.
         passage = await self._passage(book, entry.paragraph_id)
         if passage or entry.live:

@@ -14,7 +14,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.cost import Tariff
 from app.domain.generated_text.events import GeneratorEvent
 from app.domain.indexed_book import BookList, BookManifest, Damage, IndexPoint, Snapshot
-from app.domain.ledger import Ledger, Located
+from app.domain.ledger import Entry, Ledger
 from app.domain.retrieval.query import (
     Candidates,
     ContextPassage,
@@ -72,7 +72,7 @@ class LedgerStore(Protocol):
         """Return an empty ledger for a book that has none."""
         ...
 
-    async def locate(self, book: BookId, paragraph_id: str) -> Located | None:
+    async def locate(self, book: BookId, paragraph_id: str) -> tuple[Entry, Entry | None] | None:
         """Look up one id or alias without reading the whole ledger; None if it is unknown."""
         ...
 

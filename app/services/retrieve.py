@@ -55,15 +55,16 @@ class Retrieve:
 
     async def find(self, asked: AnalysedQuery) -> RetrievalResult:
         """Return up to `k` hits, best first. Raises BookNotFound, StorageError."""
-        query = asked.query
-        reranker = self.reranker
+        query, reranker, relevance = asked.query, self.reranker, None
         hits = await self._search_and_rescore(asked)
-        degraded = (*asked.degraded, *await degraded_books(self.index, query.filter.books))
-        relevance = None
+        degraded = [*asked.degraded, *await degraded_books(self.index, query.filter.books)]
         if reranker and hits and reranker.reads(asked.asked_in, hits[0].chunk.language):
-            hits, failed = await self._rerank(reranker, asked.texts.question, hits)
-            degraded += failed
-            relevance = hits[0].score if reranker.calibrated and not failed else None
+            try:
+                with stage("rerank"):
+                    hits = await _reranked(reranker, asked.texts.question, hits)
+                relevance = hits[0].score if reranker.calibrated else None
+            except ProviderError as error:
+                degraded.append(degraded_by("rerank", error))
         # A spent budget may stop several steps, but is listed once.
         return RetrievalResult(hits[: query.k], tuple(dict.fromkeys(degraded)), relevance)
 
@@ -86,7 +87,7 @@ class Retrieve:
 
     async def _search_and_rescore(self, asked: AnalysedQuery) -> tuple[Hit, ...]:
         """Find and fetch the chunks needed for k hits, reranked by the second stage."""
-        feature_reranker = None if asked.by_vector else self.feature_reranker
+        feature_reranker = self.feature_reranker if asked.terms else None
         wanted = CANDIDATES if self.reranker else DEPTH if feature_reranker else 0
         wanted = max(wanted, asked.query.k)
         fused = await self._search(asked, wanted)
@@ -97,8 +98,9 @@ class Retrieve:
         if feature_reranker is None:
             return hits
         with stage("rescoring"):
-            languages = sorted({hit.chunk.language for hit in hits[:DEPTH]})
-            question = await self.analysis.for_rescoring(asked, languages)
+            first = next(iter(asked.terms.values()))
+            languages = {hit.chunk.language for hit in hits[:DEPTH]}
+            question = {one: asked.terms.get(one, first) for one in sorted(languages)}
             return await feature_reranker.order(question, hits)
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:
@@ -115,31 +117,21 @@ class Retrieve:
             if (one.book, one.chunk_id) in chunks
         )
 
-    async def _rerank(
-        self, reranker: Reranker, question: str, hits: tuple[Hit, ...]
-    ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-        """Return the hits reranked, followed by those that were not read in time."""
-        given = [
-            (at, text)
-            for at, hit in enumerate(hits)
-            for text in _texts(hit, paragraphs=reranker.reads_paragraphs)
-        ]
-        try:
-            with stage("rerank"):
-                ranked = await reranker.rerank(question, [text for _, text in given])
-        except ProviderError as error:
-            return hits, (degraded_by("rerank", error),)
-        best: dict[int, float] = {}
-        for position, score in ranked:
-            best.setdefault(given[position][0], score)
-        lowest = min(best.values(), default=1.0)
-        reranked = (replace(hits[at], score=score) for at, score in best.items())
-        unread = (
-            replace(hit, score=min(hit.score, lowest))
-            for at, hit in enumerate(hits)
-            if at not in best
-        )
-        return (*reranked, *unread), ()
+
+async def _reranked(reranker: Reranker, question: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return the hits reranked, followed by those that were not read in time."""
+    given = [
+        (at, text)
+        for at, hit in enumerate(hits)
+        for text in _texts(hit, paragraphs=reranker.reads_paragraphs)
+    ]
+    best: dict[int, float] = {}
+    for position, score in await reranker.rerank(question, [text for _, text in given]):
+        best.setdefault(given[position][0], score)
+    lowest = min(best.values(), default=1.0)
+    unread = [at for at in range(len(hits)) if at not in best]
+    scores = best | {at: min(hits[at].score, lowest) for at in unread}
+    return tuple(replace(hits[at], score=score) for at, score in scores.items())
 
 
 def _texts(hit: Hit, *, paragraphs: bool) -> list[str]:

@@ -71,7 +71,7 @@ class ShowFigures:
     async def _asked(self, read: Consultation) -> PageFigure | None:
         if read.exercise or not asks_for_figure(read.request.question):
             return None
-        pages = [(hit.chunk.book, hit.chunk.file) for hit in read.hits[:_SEARCHED_HITS]]
+        pages = [(hit.chunk.book, hit.chunk.file) for hit in read.found.hits[:_SEARCHED_HITS]]
         return asked_figure(read.request.question, read.analysis, await self._figures(pages, read))
 
     async def _figures(

@@ -9,14 +9,14 @@ ICLR 2018).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from math import hypot
 from operator import mul
 
 from cachetools import LRUCache
 
-from app.domain.languages import without_words
+from app.domain.languages import known_language, without_words
 from app.domain.retrieval.query import Vector
 from app.services.ports import Embedder
 
@@ -42,8 +42,6 @@ class SimilarityEncoder:
 
     embedder: Embedder
     """The local model, even if another one searches: cosines of two models are not comparable."""
-    common_words: Mapping[str, Collection[str]]
-    """Function words by language, in lower case."""
     inner_products: Callable[[Vector, Sequence[Vector]], list[float]]
     """Returns the inner products of the first vector with each of the others."""
     _known: LRUCache[tuple[str, str], Vector] = field(
@@ -54,16 +52,13 @@ class SimilarityEncoder:
     """Language -> unit vector of the common direction of its texts."""
 
     async def question(self, text: str, language: str) -> Vector:
-        common = self._common(language)
-        if not common:
-            vector = await self.embedder.embed_query(text)
-            return (
-                vector
-                if language in (MODEL_LANGUAGE, *BY_CHARACTERS)
-                else _scaled(vector, UNKNOWN_LANGUAGE_LENGTH)
-            )
-        vector = await self.embedder.embed_query(without_words(text, common))
-        return _without(await self._direction(language), vector, length=OTHER_LANGUAGE_LENGTH)
+        common = _common(language)
+        vector = await self.embedder.embed_query(without_words(text, common) if common else text)
+        if common:
+            vector = _without(await self._direction(language), vector)
+        if language in (MODEL_LANGUAGE, *BY_CHARACTERS):
+            return vector
+        return _scaled(vector, OTHER_LANGUAGE_LENGTH if common else UNKNOWN_LANGUAGE_LENGTH)
 
     async def texts(self, texts: Sequence[str], language: str) -> list[Vector]:
         """Return one vector for each text, in order; vectors are cached."""
@@ -86,7 +81,7 @@ class SimilarityEncoder:
         return dict(zip(texts, self.inner_products(asked, vectors), strict=True))
 
     async def _embed(self, texts: Sequence[str], language: str) -> list[Vector]:
-        common = self._common(language)
+        common = _common(language)
         if not common:
             return await embed_documents(self.embedder, texts)
         bare = [without_words(text, common) for text in texts]
@@ -94,13 +89,10 @@ class SimilarityEncoder:
         direction = await self._direction(language)
         return [_without(direction, vector) for vector in vectors]
 
-    def _common(self, language: str) -> Collection[str]:
-        return () if language == MODEL_LANGUAGE else self.common_words.get(language, ())
-
     async def _direction(self, language: str) -> Vector:
         if language not in self._shared:
-            said = " ".join(sorted(self.common_words[language]))
-            (self._shared[language],) = await embed_documents(self.embedder, [said])
+            said = " ".join(sorted(_common(language)))
+            self._shared[language] = await self.embedder.embed_query(said)
         return self._shared[language]
 
 
@@ -109,14 +101,19 @@ async def embed_documents(embedder: Embedder, texts: Sequence[str]) -> list[Vect
     return [vector async for batch in embedder.embed_batches(texts) for vector in batch]
 
 
-def _without(direction: Vector, vector: Vector, length: float = 1.0) -> Vector:
-    """Return the component orthogonal to the unit vector `direction`, scaled to this length.
+def _common(language: str) -> Collection[str]:
+    """Return the function words of a language that the model was not trained on."""
+    return () if language == MODEL_LANGUAGE else known_language(language).words
+
+
+def _without(direction: Vector, vector: Vector) -> Vector:
+    """Return the component orthogonal to the unit vector `direction`, scaled to length 1.
 
     Zeros if the vector is parallel to it.
     """
     along = sum(map(mul, direction, vector))
     rest = [value - along * part for value, part in zip(vector, direction, strict=True)]
-    return _scaled(rest, length / (hypot(*rest) or 1.0))
+    return _scaled(rest, 1 / (hypot(*rest) or 1.0))
 
 
 def _scaled(vector: Sequence[float], scale: float) -> Vector:

@@ -41,7 +41,7 @@ from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import words
 from app.services.consultation import Consultation
-from app.services.ports import Generator, ParagraphScorer
+from app.services.ports import GenerationRequest, Generator, ParagraphScorer
 from app.services.recording import degraded_by, failed_step, stage
 from app.services.similarity import SimilarityEncoder
 
@@ -60,23 +60,23 @@ class WriteAnswer:
     model: Generator | None = None
     """Writes the answers; without one, they are extractive."""
 
-    async def events(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
+    async def events(self, found: Consultation | Answer) -> AsyncGenerator[AnswerEvent, None]:
         """Yield the events of the answer. Raises ProviderError."""
-        # A model must not solve an exercise whose solution is not to be shown.
-        solves = read.exercise and read.request.solutions is not Solutions.SHOW
-        if self.model and not (read.refused or read.verbatim or solves):
-            async with aclosing(self._generated(self.model, read)) as events:
+        if isinstance(found, Consultation) and self.model and _may_be_generated(found):
+            async with aclosing(self._generated(self.model, found)) as events:
                 async for event in events:
                     yield event
             return
-        with stage("generation"):
-            found = await self.quotations(read)
-        for event in replied(_planned(found, read)):
+        if isinstance(found, Consultation):
+            with stage("generation"):
+                found = _planned(await self._quotations(found), found)
+        yield Started(found.mode, found.sources, found.confidence)
+        for event in _told(found):
             yield event
 
-    async def quotations(self, read: Consultation) -> ExtractiveAnswer:
+    async def _quotations(self, read: Consultation) -> ExtractiveAnswer:
         """Return the best passages of the context; no claims if none matches the question."""
-        if read.prepared or read.refused:
+        if read.prepared or not read.context:
             return read.prepared or ExtractiveAnswer("", ())
         analysis, context = read.analysis, read.context
         language = analysis.language
@@ -88,7 +88,7 @@ class WriteAnswer:
         cosines = await self.similarity.similarities(analysis.vector, compared, language)
         scores = await _scored(read, scorer) if scorer else {}
         relevance = Relevance(analysis, cosines, scores, translated)
-        return extract(relevance.scored(paragraphs), read.selected)
+        return extract(relevance.scored(paragraphs), _selected(read))
 
     async def _generated(
         self, model: Generator, read: Consultation
@@ -98,11 +98,11 @@ class WriteAnswer:
         If nothing of it can be shown, quotations or a refusal replace it.
         """
         # A model takes seconds to its first token, so the sources are sent before.
-        yield Started(AnswerMode.GENERATED, sources(read.context), read.confidence)
-        builder = CitedAnswerBuilder(verifier_of(read, self.split_sentences))
+        yield Started(AnswerMode.GENERATED, _sources(read.context), read.confidence)
+        builder = CitedAnswerBuilder(_verifier(read, self.split_sentences))
         end: GeneratedEnd | ProviderError
         try:
-            async with aclosing(model.generate(read.generation)) as events:
+            async with aclosing(model.generate(_generation(read))) as events:
                 while True:
                     with stage("generation"):
                         event = await anext(events, None)
@@ -140,11 +140,23 @@ class WriteAnswer:
             read = replace(read, confidence=Confidence.UNCERTAIN)
         else:
             read = _degraded(read, builder, end)
-        instead = ExtractiveAnswer("", ()) if low else await self.quotations(read)
+        instead = ExtractiveAnswer("", ()) if low else await self._quotations(read)
         if outage and not instead.claims:
             raise outage
         answer = _quoted(instead, read) if instead.claims else _refusal(read, model=True)
         return [*_told(replace(answer, usage=usage))]
+
+
+def _may_be_generated(read: Consultation) -> bool:
+    """Whether a model may write the answer: not of an exercise whose solution stays hidden."""
+    solves = read.exercise and read.request.solutions is not Solutions.SHOW
+    return bool(read.context) and not (read.verbatim or solves)
+
+
+def _generation(read: Consultation) -> GenerationRequest:
+    question, selection = read.request.question, read.request.selection
+    asked = selection.question_text(question) if selection else question
+    return GenerationRequest(asked, read.request.history, read.context)
 
 
 async def _scored(read: Consultation, scorer: ParagraphScorer) -> dict[int, float]:
@@ -156,13 +168,19 @@ async def _scored(read: Consultation, scorer: ParagraphScorer) -> dict[int, floa
     order = sorted(range(len(context)), key=lambda at: -context[at].score)
     passages = [context[at].passage for at in order]
     headed = [(" > ".join(one.heading_path), one.text) for one in passages]
-    scores = await scorer.scores(read.analysis.compared, headed)
+    scores = await scorer.scores(read.compared, headed)
     return {at: score for at, score in zip(order, scores, strict=True) if score is not None}
 
 
-def verifier_of(read: Consultation, split_sentences: SplitSentences) -> Verifier:
+def _selected(read: Consultation) -> str:
+    """Return the text that the reader has selected."""
+    selection = read.request.selection
+    return selection.text if selection else ""
+
+
+def _verifier(read: Consultation, split_sentences: SplitSentences) -> Verifier:
     analysis, language = read.analysis, read.analysis.language
-    selected = words(read.selected)
+    selected = words(_selected(read))
     return Verifier(
         by_paragraph(read.context),
         analysis.terms,
@@ -196,7 +214,7 @@ def _answer(read: Consultation, mode: AnswerMode, text: str) -> Answer:
         answer=text,
         mode=mode,
         confidence=read.confidence,
-        sources=sources(read.context),
+        sources=_sources(read.context),
         degraded=read.found.degraded,
         exercise=read.exercise,
     )
@@ -220,7 +238,7 @@ def _planned(found: ExtractiveAnswer, read: Consultation) -> Answer:
     if not read.exercise or read.request.solutions is not Solutions.HIDE:
         return _quoted(found, read)
     ids = [one for passage in found.passages for one in passage.paragraph_ids]
-    by_id = {one.paragraph_id: one for one in sources(read.context)}
+    by_id = {one.paragraph_id: one for one in _sources(read.context)}
     first = tuple(by_id[one] for one in dict.fromkeys(ids))
     text = in_language(HINT, read.analysis.asked_in)
     return replace(_answer(read, AnswerMode.EXTRACTIVE, text), sources=first)
@@ -260,18 +278,12 @@ def _notice(read: Consultation) -> str:
 
 def _refusal(read: Consultation, *, model: bool = False) -> Answer:
     """Return a refusal; `model` if one replied that the book does not answer."""
-    sections = nearest_sections(read.found.hits)
+    sections = _nearest_sections(read.found.hits)
     asked_in = read.analysis.asked_in
     hint = "" if model else other_language(asked_in, read.analysis.language)
     text = f"{refusal_text(asked_in, len(sections))} {hint}".rstrip()
     refused = replace(read, confidence=Confidence.NOT_IN_BOOK)
     return replace(_answer(refused, AnswerMode.REFUSED, text), sources=sections)
-
-
-def replied(answer: Answer) -> Iterator[AnswerEvent]:
-    """Yield the events of an answer that is complete."""
-    yield Started(answer.mode, answer.sources, answer.confidence)
-    yield from _told(answer)
 
 
 def _told(answer: Answer) -> Iterator[AnswerEvent]:
@@ -287,30 +299,29 @@ def _told(answer: Answer) -> Iterator[AnswerEvent]:
     yield Finished(answer)
 
 
-def sources(context: Sequence[ContextPassage]) -> tuple[Source, ...]:
+def _sources(context: Sequence[ContextPassage]) -> tuple[Source, ...]:
     """Return the paragraphs of the context, each once, best first."""
     found: dict[str, Source] = {}
     for one in sorted(context, key=lambda one: -one.score):
-        found.setdefault(one.passage.paragraph_id, source_of(one))
+        passage = one.passage
+        source = Source(
+            passage.paragraph_id, passage.url, one.section, passage.heading_path, one.score
+        )
+        found.setdefault(passage.paragraph_id, source)
     return tuple(found.values())
 
 
-def source_of(one: ContextPassage) -> Source:
-    passage = one.passage
-    return Source(passage.paragraph_id, passage.url, one.section, passage.heading_path, one.score)
-
-
-def nearest_sections(hits: Sequence[Hit]) -> tuple[Source, ...]:
+def _nearest_sections(hits: Sequence[Hit]) -> tuple[Source, ...]:
     """Return the sections of the best hits, best first."""
-    found: dict[tuple[str, tuple[str, ...]], Source] = {}
-    for hit in hits:
-        chunk = hit.chunk
-        source = Source(
-            chunk.paragraph_id,
-            chunk.deep_link_url,
-            chunk.section,
-            chunk.heading_path,
+    found = {(hit.chunk.file, hit.chunk.heading_path): hit for hit in reversed(hits)}
+    best = sorted(found.values(), key=hits.index)[:NEAREST_SECTIONS]
+    return tuple(
+        Source(
+            hit.chunk.paragraph_id,
+            hit.chunk.deep_link_url,
+            hit.chunk.section,
+            hit.chunk.heading_path,
             hit.score,
         )
-        found.setdefault((chunk.file, chunk.heading_path), source)
-    return tuple(found.values())[:NEAREST_SECTIONS]
+        for hit in best
+    )

@@ -34,7 +34,6 @@ from app.domain.answering.relevance import (
     Candidate,
     Features,
     Relevance,
-    ScoredParagraph,
     candidates,
 )
 from app.domain.book_id import BookId
@@ -91,7 +90,7 @@ class Case:
     """1 for the gold ones among those paragraphs."""
 
     def __post_init__(self) -> None:
-        scored = [one for one in self.relevance.scored(self.candidates) if one.units]
+        scored = [one for one in self.relevance.scored(self.candidates) if one.scored]
         self.paragraphs = [_matrix(one) for one in scored]
         gold = [is_gold(self.question, one.source) for one in scored]
         self.gold = np.array(gold, dtype=np.float64)
@@ -112,8 +111,8 @@ class Case:
         return any(is_gold(self.question, one) for one in gold), word_count(text)
 
 
-def _matrix(paragraph: ScoredParagraph) -> Floats:
-    return np.array([one.features for one in paragraph.units], dtype=np.float64)
+def _matrix(paragraph: Candidate) -> Floats:
+    return np.array([one.features for one in paragraph.scored], dtype=np.float64)
 
 
 def is_gold(question: Question, one: ContextPassage) -> bool:

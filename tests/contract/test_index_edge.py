@@ -61,6 +61,20 @@ async def test_questions_that_come_at_once_after_the_start_all_see_the_books(hom
     assert {tuple(one) for one in listed} == {("book",)}
 
 
+async def test_the_first_ingest_of_another_book_costs_no_listing(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = EdgeIndex(home, lambda: 0.0)
+    await publish(index, "book", points("book", [1]))
+    writer = await index.begin(BookId("new"), DIMENSION)
+    assert await found(index) == ids(1)
+    listed = await index.books()
+    monkeypatch.setattr(EdgeIndex, "_list_books", None)
+    assert await found(index) == ids(1)
+    assert await index.books() is listed
+    await writer.abandon()
+
+
 def test_a_killed_writer_leaves_the_old_generation_and_no_lock(home: Path) -> None:
     index = EdgeIndex(home)
     asyncio.run(publish(index, "book", points("book", [1])))

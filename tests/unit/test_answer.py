@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -350,12 +349,6 @@ def test_text_that_turns_out_to_be_reasoning_is_dropped() -> None:
     assert (answer.answer, answer.degraded) == (TOLD, ())
     (citation,) = answer.citations
     assert TOLD[citation.start : citation.end] == TOLD[:-1]
-
-
-def test_a_refused_key_is_an_error_of_the_log_too(caplog: pytest.LogCaptureFixture) -> None:
-    written(ProviderAuthError("set CO_API_KEY"))
-    (record,) = [one for one in caplog.records if one.levelno > logging.INFO]
-    assert (record.levelname, record.__dict__["reason"]) == ("ERROR", "set CO_API_KEY")
 
 
 async def test_reader_who_leaves_stops_the_generator_at_once() -> None:

@@ -44,14 +44,6 @@ def test_a_paragraph_that_two_chunks_share_comes_once_with_the_best_score_and_bo
     assert [one.score for one in context] == [0.5, 0.9, 0.9]
 
 
-def test_a_whole_paragraph_takes_the_place_of_its_pieces() -> None:
-    piece = passage("one two", 0, "p")
-    whole = passage("one two three", 0, "p", end=13)
-    context = assemble([Hit(chunk(piece), 0.9), Hit(chunk(whole, index=1), 0.1)], 100, count_words)
-    assert texts(context) == ["one two three"]
-    assert context[0].score == 0.9
-
-
 def parts(*texts: str, kind: BlockKind = BlockKind.PARAGRAPH) -> list[Passage]:
     """Parts of one paragraph, with a blank between them."""
     starts = [len("".join(texts[:at])) + at for at in range(len(texts))]
@@ -130,11 +122,6 @@ def test_the_same_place_in_two_books_or_files_is_two_passages() -> None:
         for book, file in (("x", "a.md"), ("x", "b.md"), ("y", "a.md"))
     ]
     assert len(assemble(hits, 100, count_words)) == 3
-
-
-@pytest.mark.parametrize("budget", [0, -5])
-def test_no_budget_no_context(budget: int) -> None:
-    assert assemble([Hit(chunk(ONE), 1.0)], budget, count_words) == ()
 
 
 def test_each_paragraph_of_chunks_is_there_once_in_reading_order() -> None:

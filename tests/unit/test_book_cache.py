@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-from app.domain.indexed_book import BookList, BookManifest
+from app.domain.indexed_book import BookManifest
 from app.services.book_cache import BookCache
 from tests.made_chunks import made_manifest
 
@@ -32,12 +32,6 @@ async def test_a_book_that_was_removed_and_indexed_again_is_read_anew() -> None:
     assert await counting.read(before) != await counting.read(again)
     later = replace(again, generation=2)
     assert await counting.read(later) == "another 2 "
-
-
-def test_a_list_of_books_has_another_key_when_a_book_is_removed_and_chunked_otherwise() -> None:
-    before = made_manifest()
-    again = replace(before, fingerprint="another")
-    assert BookList([before]).generations != BookList([again]).generations
 
 
 async def test_two_questions_at_the_same_time_make_it_once_and_each_part_apart() -> None:

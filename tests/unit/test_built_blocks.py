@@ -1,14 +1,10 @@
 """Blocks of built pages, from the mark-up that each theme writes.
 
-`fixtures/built_blocks.txt` has the cases: a name, the HTML, and the blocks that come out, one a
-line. After a change that is meant, write them anew with `python -m tests.unit.test_built_blocks`
-and read the difference.
+`fixtures/built_blocks.txt` has cases: given is the HTML; read are its blocks, one a line.
 """
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
 from dataclasses import astuple
 from pathlib import Path
 
@@ -18,18 +14,7 @@ from app.adapters.reading.book import read_book
 from app.domain.document import Block, Book
 from app.domain.page_links import page_links
 from tests.built_pages import BASE, write_site
-from tests.conftest import ROOT
-
-FILE = ROOT / "tests/fixtures/built_blocks.txt"
-NAME, BLOCKS = "\n=== ", "\n---\n"
-
-
-def cases() -> Iterator[tuple[str, str, str]]:
-    """Yield the name, the HTML and the blocks of each case."""
-    for case in f"\n{FILE.read_text('utf-8')}".split(NAME)[1:]:
-        name, _, rest = case.partition("\n")
-        html, _, blocks = rest.partition(BLOCKS)
-        yield name, html, blocks.strip("\n")
+from tests.recorded_cases import RecordedCases
 
 
 def book_of(folder: Path, html: str) -> Book:
@@ -50,14 +35,19 @@ def shown(block: Block) -> str:
     return f"{block.kind.value}{notes}: {block.text}".replace("\n", "⏎")
 
 
-@pytest.mark.parametrize(
-    ("html", "blocks"), [case[1:] for case in cases()], ids=[c[0] for c in cases()]
-)
-def test_the_markup_of_themes_becomes_blocks(html: str, blocks: str, tmp_path: Path) -> None:
-    page = book_of(tmp_path, html).documents[0]
-    assert [shown(block) for block in page.blocks] == blocks.split("\n")
+def read(folder: Path, html: str) -> str:
+    page = book_of(folder, html).documents[0]
     for block in page.blocks:
         assert page.source[block.start : block.end] == block.text
+    return "\n".join(map(shown, page.blocks))
+
+
+CASES = RecordedCases("built_blocks.txt", read)
+
+
+@pytest.mark.parametrize(("html", "blocks"), CASES.parameters())
+def test_the_markup_of_themes_becomes_blocks(html: str, blocks: str, tmp_path: Path) -> None:
+    assert read(tmp_path, html) == blocks
 
 
 OPTION = (
@@ -107,15 +97,5 @@ def test_the_quote_of_numbered_code_does_not_begin_at_a_number(tmp_path: Path) -
     )
 
 
-def main() -> None:
-
-    text = ""
-    for name, html, _ in cases():
-        with tempfile.TemporaryDirectory() as folder:
-            blocks = book_of(Path(folder), html).documents[0].blocks
-        text += f"{NAME[1:]}{name}\n{html}{BLOCKS}" + "".join(f"{shown(one)}\n" for one in blocks)
-    FILE.write_text(text, "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    CASES.write_anew()

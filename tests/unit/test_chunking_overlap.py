@@ -72,9 +72,3 @@ def test_a_context_has_repeated_text_once_and_under_its_own_heading() -> None:
     texts = [one.passage.text for one in context]
     assert len(set(texts)) == len(texts)
     assert [one.section for one in context] == ["Part 1"] * 4 + ["Part 0"] * 4
-
-
-def test_a_context_has_no_text_that_a_chunk_repeats_from_another_section() -> None:
-    second = chunk(sections())[1]
-    context = assemble([Hit(second, 0.9)], 5_000, token_counter())
-    assert [one.section for one in context] == ["Part 1"] * 4

@@ -156,7 +156,7 @@ def hints(page: Page) -> None:
     passages = [passage for chunk in page.chunks for passage in chunk.passages]
     terms = [term for passage in passages for term in glossary_terms(passage)]
     with_references(terms)
-    TermFinder.of(terms).find(passages)
+    TermFinder(terms).find(passages)
 
 
 def by(page: Page, **settings: object) -> None:

@@ -84,8 +84,8 @@ def test_a_long_entry_of_the_glossary_is_quoted_by_its_sentences_without_its_lis
     ],
 )
 def test_a_term_may_be_asked_for_in_many_ways(question: str) -> None:
-    asked = name_asked(search_text(question, "en").words, terms, "en")
-    assert terms(asked) == terms("mitochondrion")
+    name = name_asked(search_text(question, "en").words, terms, "en")
+    assert terms(name) == terms("mitochondrion")
 
 
 def test_a_long_sentence_is_not_cut_behind_an_initial() -> None:

@@ -44,7 +44,7 @@ def only(text: str, site: Site = Site.MKDOCS) -> Block:
         ("- > a | b\n  > --|--\n  > 1 | 2\n\n  end\n",
          "- a | b\n  --- | ---\n  1 | 2\n\n  end"),
         ("- ```sh\n  make\n  ```\n- two\n", "- ```sh\n  make\n  ```\n- two"),
-        ("> ~~~ a\n> a ``` b\n> ~~~\n", "````a\na ``` b\n````"),
+        ("> Do:\n>\n> ~~~ a\n> a ``` b\n> ~~~\n", "Do:\n\n````a\na ``` b\n````"),
     ],
     ids=[
         "admonition", "quote", "quote with table", "definition",
@@ -74,10 +74,6 @@ def test_code_and_tables_of_an_item_are_shown_inside_it(marker: str) -> None:
     text = only(f"{marker} " + inside.replace("\n", "\n" + " " * (len(marker) + 1))).text
     assert depths(text) == [1, 2]
     assert MARKDOWN.render(text).count("<tr>") == 2
-
-
-def test_a_list_without_code_is_indented_as_far_as_its_text() -> None:
-    assert only("1. one\n\n   more\n2. two\n").text == "1. one\n\n   more\n2. two"
 
 
 def test_items_that_become_blocks_of_their_own_keep_their_fences() -> None:
@@ -162,12 +158,3 @@ def test_options_of_a_fence_are_no_language(info: str, language: str, title: str
     *before, block = read_text(f"``` {info}\nx = 1\n```\n", site=Site.MKDOCS).blocks
     assert (block.text, block.language) == ("x = 1", language)
     assert [one.text for one in before] == ([f"{title}:"] if title else [])
-
-
-def test_code_of_a_file_with_crlf_has_no_blanks_at_its_line_ends() -> None:
-    source = "# A\n\n```js\na = 1;\n\nb();\n```\n\nOr:\n\n    c\n    d\n"
-    texts = [
-        [block.text for block in read_text(text, site=Site.MKDOCS).blocks]
-        for text in (source, source.replace("\n", "\r\n"))
-    ]
-    assert texts[0] == texts[1] == ["A", "a = 1;\n\nb();", "Or:", "c\nd"]

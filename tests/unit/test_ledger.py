@@ -18,7 +18,7 @@ from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, StorageError
 from app.domain.identity import renew
-from app.domain.ledger import Entry, Ledger, Located, from_lines, to_lines
+from app.domain.ledger import Entry, Ledger, from_lines, to_lines
 
 BOOK = BookId("book")
 TEXTS = [f"text {number}" for number in range(16)]
@@ -37,7 +37,7 @@ def resolved(ledger: Ledger, known: str) -> Entry:
     return entry
 
 
-def located(ledger: Ledger, known: str) -> Located:
+def located(ledger: Ledger, known: str) -> tuple[Entry, Entry | None]:
     found = ledger.locate(known)
     assert found is not None
     return found
@@ -198,7 +198,7 @@ def test_what_is_gone_follows_its_page_and_its_neighbours() -> None:
     first = [paragraph(f"{PIKE}{n}" * 2, "first.md") for n in range(3)]
     there = [replace(paragraph(text, "b.md"), heading_path=("New",)) for text in (MOLE, OWL)]
     _, ledger = renew(ledger, [*first, *there])
-    nearest = located(ledger, ids[1]).nearest
+    nearest = located(ledger, ids[1])[1]
     assert nearest is not None
     assert nearest.paragraph_id in {ids[0], ids[2]}
 
@@ -209,7 +209,7 @@ def test_a_paragraph_that_became_part_of_another_is_found_there() -> None:
     merged, ledger = renew(ledger, [paragraph(text) for text in (MOLE, NEWT + LONG + OWL, PIKE)])
     assert merged[::2] == [ids[0], ids[3]]
     for one in ids[1:3]:
-        entry = located(ledger, one).entry
+        entry = located(ledger, one)[0]
         assert (entry.paragraph_id, entry.live) == (merged[1], True)
     again, ledger = renew(ledger, [paragraph(text) for text in texts])
     assert again == ids

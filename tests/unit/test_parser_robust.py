@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.reading.book import read_book
-from app.domain.document import BlockKind, Site
+from app.domain.document import Site
 from app.domain.errors import BookError
 from tests.attacking import examples, tried
 from tests.markdown_pages import read_text
@@ -99,20 +99,6 @@ def test_a_byte_order_mark_counts_as_one_character() -> None:
     assert page.source[page.blocks[0].start :] == "# Head\n"
     page = read_text("\ufeff# Head\n")
     assert [(one.text, one.start) for one in page.blocks] == [("Head", 1)]
-
-
-def test_nul_is_a_character_like_any_other() -> None:
-    page = read_text("One\0two.\n")
-    assert (page.blocks[0].start, page.blocks[0].end) == (0, 8)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["عربي **غامق** نص", "中文**段落**没有空格", "👩‍👩‍👧 family *emoji*", "e\u0301 combining"],
-)
-def test_scripts_of_all_directions_are_read(text: str) -> None:
-    check(text, Site.DOCUSAURUS)
-    assert read_text(text).blocks[0].kind is BlockKind.PARAGRAPH
 
 
 def write(folder: Path, file: str, data: bytes) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,6 +85,14 @@ def test_a_paragraph_is_not_shown_without_what_it_announces() -> None:
     assert [one.text for one in found.passages] == [told.text]
 
 
+def test_a_title_above_a_table_is_shown_with_it() -> None:
+    title = passage("Weights of owls (in grams)", "p-title")
+    table = passage("Owl | Grams\nbarn | 300", "p-table", BlockKind.TABLE)
+    for question in ("weights of owls", "grams of the barn owl"):
+        (shown,) = extracted(question, title, table).passages
+        assert shown.paragraph_ids == ("p-title", "p-table")
+
+
 def test_the_limit_of_words_holds_in_a_script_without_blanks() -> None:
     def told(owl: int) -> str:
         hours = range(10)
@@ -151,6 +161,17 @@ def test_passages_are_few_short_and_marked_where_the_answer_is(
     words = [len(one.text.split()) for one in found.passages]
     assert sum(words) <= MAX_ANSWER_WORDS + 2 * len(listed) or len(found.passages) == 1
     assert found.text == "\n\n".join(one.text for one in found.passages)
+
+
+def test_a_list_of_links_is_never_shown() -> None:
+    """Its source has the targets of its links as well: three times its text."""
+    text = "- How owls hunt mice\n- Where owls hunt mice"
+    listed, plain = (passage(text, "p-links", k) for k in (BlockKind.LIST, BlockKind.PARAGRAPH))
+    links = replace(listed, end=listed.start + 3 * len(text))
+    told = passage("Owls hunt.", "p-told")
+    (shown,) = extracted("How do owls hunt mice?", told, links).passages
+    assert shown.text == told.text
+    assert extracted("How do owls hunt mice?", plain).passages
 
 
 def test_a_paragraph_that_ends_with_a_question_is_shown_with_the_next_one_or_not_at_all() -> None:

@@ -23,8 +23,7 @@ from app.domain.retrieval.query import (
     SearchQuery,
     Turn,
 )
-from app.services.analyse_question import MOST_TERMS
-from app.services.feature_reranker import DEPTH
+from app.services.lexical import MOST_TERMS
 from app.services.ports import QuestionRewriter, Reranker
 from app.services.retrieve import RetrievalResult, Retrieve
 from tests.fake_world import (
@@ -217,39 +216,6 @@ def test_more_hits_keep_the_same_first_ones(*, feature_reranker: bool) -> None:
     assert ids(search(use_case, SearchQuery("out x", k=50)))[:5] == few
 
 
-def test_context_gives_the_hits_paragraphs_within_the_budget() -> None:
-    use_case = retrieve()
-    hits = search(use_case, SearchQuery("first out", k=3)).hits
-    assert len(use_case.context(hits, 100)) == 3
-    few = use_case.context(hits, 7)
-    assert [one.passage.text for one in few] == [CHUNKS[1].text_content]
-
-
-def defining(text: str, term: str) -> Chunk:
-    chunk = make_chunk(text, file="d.md")
-    return replace(chunk, passages=(replace(chunk.passages[0], terms=(term,)),))
-
-
-def test_the_second_stage_puts_the_definition_first() -> None:
-    user = make_chunk("Many stacks, stacks, stacks.")
-    definer = defining("x y z Stacks are w.", "stacks")
-    index = FakeIndex([user, definer])
-    plain, staged = retrieve(index=index), retrieve(index=index, feature_reranker=True)
-    question = "What are stacks?"
-    assert ids(search(plain, SearchQuery(question))) == [user.chunk_id, definer.chunk_id]
-    assert ids(search(staged, SearchQuery(question))) == [definer.chunk_id, user.chunk_id]
-
-
-def test_the_second_stage_keeps_raw_scores_and_puts_what_it_did_not_look_at_below() -> None:
-    chunks = [make_chunk(f"out {'x ' * n}", file=f"{n}.md") for n in range(DEPTH + 10)]
-    staged = retrieve(index=FakeIndex(chunks), feature_reranker=True)
-    hits = search(staged, SearchQuery("out", k=DEPTH + 5)).hits
-    assert len(hits) == DEPTH + 5
-    scores = [hit.score for hit in hits]
-    assert scores == sorted(scores, reverse=True)
-    assert all(hit.dense_score is not None or hit.sparse_score is not None for hit in hits)
-
-
 def test_a_long_question_asks_for_a_bounded_number_of_terms() -> None:
     index = CountingIndex(CHUNKS)
     question = "queues " + " ".join(f"word{n}" for n in range(500))
@@ -289,12 +255,6 @@ def test_a_model_makes_the_question_of_a_conversation_stand_alone() -> None:
     found = asyncio.run(use_case.find(asked))
     assert (ids(found), asked.texts.question) == (["book-a.md-1"], rewriter.reply)
     assert rewriter.asked == [("And the other?", ABOUT_TREES)]
-
-
-def test_what_the_reader_wrote_is_looked_for_as_well() -> None:
-    rewriter = ScriptedRewriter("zzz")
-    query = SearchQuery("queues", history=ABOUT_TREES)
-    assert ids(search(rewriting(rewriter), query))[0] == "book-a.md-1"
 
 
 @pytest.mark.parametrize(

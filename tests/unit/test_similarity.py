@@ -7,8 +7,8 @@ from operator import mul
 
 import pytest
 
-from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH, embed_documents
-from tests.fake_world import FakeEmbedder, similarity_encoder
+from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH
+from tests.fake_world import similarity_encoder
 
 QUESTION = "¿Qué es la fotosíntesis y cómo la hacen las plantas?"
 TOLD = "Con la fotosíntesis las plantas hacen azúcar de la luz que les llega."
@@ -31,14 +31,6 @@ def test_what_is_in_one_language_is_not_alike_for_that() -> None:
     foreign_before, told_before = (similarity(QUESTION, text, "en") for text in (FOREIGN, TOLD))
     assert foreign < foreign_before / 2
     assert told - foreign > told_before - foreign_before + 0.15
-
-
-async def test_nothing_is_taken_from_texts_in_the_models_own_language() -> None:
-    vectors = similarity_encoder()
-    embedder = FakeEmbedder()
-    asked = await embedder.embed_query("What is it?")
-    assert await vectors.question("What is it?", "en") == asked
-    assert await vectors.texts(["That."], "en") == await embed_documents(embedder, ["That."])
 
 
 def test_in_a_language_that_is_not_known_likeness_counts_less() -> None:

@@ -1,14 +1,11 @@
 """Which pages of a built site are read, in which order, under which chapters and addresses.
 
-`fixtures/site_pages.txt` has the cases: a name; the base URL and the files, or a site of
-`fixtures/sites`; and of each edition the pages that are read and those that are left out, one a
-line. After a change that is meant, write them anew with `python -m tests.unit.test_site_pages` and
-read the difference.
+`fixtures/site_pages.txt` has cases: given are the base URL and the files, or a site of
+`fixtures/sites`; read are of each edition the pages, and those that are left out, one a line.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import astuple
 from pathlib import Path
@@ -22,18 +19,9 @@ from app.adapters.reading.site_pages import REPEATED, open_site_folder
 from app.domain.errors import FileRefused, InputError
 from tests.built_pages import BASE, canonical, item, links, page, write_site
 from tests.conftest import ROOT
+from tests.recorded_cases import RecordedCases
 
 FIXTURES = ROOT / "tests/fixtures/sites"
-FILE = ROOT / "tests/fixtures/site_pages.txt"
-NAME, READ = "=== ", "---\n"
-
-
-def cases() -> Iterator[tuple[str, str, str]]:
-    """Yield the name, the site and what is read of it of each case."""
-    for case in f"\n{FILE.read_text('utf-8')}".split(f"\n{NAME}")[1:]:
-        name, _, rest = case.partition("\n")
-        site, _, read = rest.partition(READ)
-        yield name, site, read.strip("\n")
 
 
 def read(folder: Path, site: str) -> str:
@@ -53,9 +41,10 @@ def shown(book: OpenedBook) -> Iterator[str]:
         yield f"- {', '.join(names)}: {why}"
 
 
-@pytest.mark.parametrize(
-    ("site", "expected"), [case[1:] for case in cases()], ids=[case[0] for case in cases()]
-)
+CASES = RecordedCases("site_pages.txt", read)
+
+
+@pytest.mark.parametrize(("site", "expected"), CASES.parameters())
 def test_pages_order_addresses_and_chapters(site: str, expected: str, tmp_path: Path) -> None:
     assert read(tmp_path, site) == expected
 
@@ -145,13 +134,5 @@ def test_real_sites(shared_data: Path, name: str, base_url: str, pages: int, cha
     assert all(one.title and one.url.startswith(base_url) for one in site.pages)
 
 
-def main() -> None:
-    text = ""
-    for name, site, _ in cases():
-        with tempfile.TemporaryDirectory() as folder:
-            text += f"{NAME}{name}\n{site}{READ}{read(Path(folder), site)}\n"
-    FILE.write_text(text, "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    CASES.write_anew()

@@ -65,17 +65,13 @@ def test_an_independent_question_is_embedded_alone_and_its_background_counts_les
 @pytest.mark.parametrize(
     ("question", "own_terms", "language", "leans"),
     [
-        ("How much memory do they need in practice today?", 5, "en", True),
         ("How much memory do arrays need in practice today?", 5, "en", False),
-        ("Does that function reward long documents more?", 5, "en", True),
         ("What is the origin of that clever ranking function?", 5, "en", True),
         ("That ranking function rewards which long documents?", 5, "en", True),
         ("Show me the code that merges two postings lists", 6, "en", False),
         ("Why are inverted lists compressed on large disks?", 5, "en", False),
-        ("Who invented it?", 1, "en", True),
         ("Library parking", 2, "en", True),  # hardly any term of its own
         ("¿Cuánta memoria necesitan ellas en la práctica hoy?", 5, "es", True),
-        ("¿Cuánta memoria necesitan las listas en la práctica hoy?", 5, "es", False),
         ("Wie viel Speicher brauchen dieselben Felder heute dafür?", 5, "de", True),
         ("Wie groß ist das kleinste Feld heute im Speicher?", 5, "de", False),
         ("Welches Feld, das heute belegt ist, fehlt noch einmal?", 5, "de", False),
@@ -95,12 +91,9 @@ def test_pronouns_and_few_terms_tell_a_question_that_leans(
 @pytest.mark.parametrize(
     ("language", "topic", "second", "third"),
     [
-        ("en", "What is osmosis?", "And why does it happen?", "show me an example"),
         ("en", "What is osmosis?", "another example please", "and why?"),
-        ("de", "Was ist Osmose?", "Und warum passiert das?", "zeig mir ein beispiel"),
         ("de", "Was ist Osmose?", "Wozu ist das gut?", "zeig mir ein beispiel"),
         ("de", "Was ist Osmose?", "noch ein Beispiel bitte", "und warum?"),
-        ("de", "Was ist Osmose?", "Ein weiteres Beispiel", "und warum?"),
         ("fr", "Qu'est-ce que l'osmose ?", "et pourquoi ?", "donne-moi un exemple"),
         ("fr", "Qu'est-ce que l'osmose\u202f?", "et pourquoi\u00a0?", "un exemple\u202f?"),
         ("es", "¿Qué es la ósmosis?", "¿y por qué?", "dame un ejemplo"),
@@ -113,12 +106,6 @@ def test_a_follow_up_of_a_follow_up_keeps_its_topic(
     history = [Turn("user", topic), Turn("user", second)]
     found = standalone(third, history, lambda text: len(terms(text, language)), language)
     assert found.question == f"{topic}\n{second}\n{third}"
-
-
-def test_a_conversation_that_the_assistant_began_has_nothing_to_put_in_front() -> None:
-    found = standalone("Why?", (Turn("assistant", "Ask me."),), lambda _: 0, "en")
-    assert found.question == "Why?"
-    assert found.background == (("Ask me.", ASSISTANT_WEIGHT),)
 
 
 @pytest.mark.parametrize("history", [(), (Turn("user", " "),)])

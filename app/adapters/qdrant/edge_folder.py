@@ -37,8 +37,6 @@ _Found = TypeVar("_Found")
 _CURRENT, _MANIFEST, _REMOVED = "current", "manifest", ".removed"
 SHARD, TERMS = "shard", "terms"
 
-_ATTEMPTS = 3
-
 Stamp = tuple[int, int, int] | None
 """A value that changes when a file is replaced; None if it is missing."""
 
@@ -130,14 +128,13 @@ class BookFolder:
 
         Two switches remove the generation that `current` named before.
         """
-        for _ in range(_ATTEMPTS - 1):
+        while True:
             stamp = self.stamp()
             try:
                 return read()
             except StorageError:
                 if self.stamp() == stamp:
                     raise
-        return read()
 
     def generation(self, number: int) -> Path:
         return self.path / f"{number:06d}"

@@ -75,7 +75,7 @@ class Frequencies:
         return math.log((self.documents - containing + 0.5) / (containing + 0.5) + 1.0)
 
 
-@dataclass
+@dataclass(eq=False)
 class Generation:
     """The engine closes the shard when its last reference is dropped."""
 
@@ -86,9 +86,9 @@ class Generation:
     copy: TemporaryDirectory[str] | None = None
     """The copy that is open, if the index's disk is read-only or full."""
     _known: LRUCache[str, Chunk] = field(
-        default_factory=lambda: LRUCache(_CACHED_CHUNKS), init=False, compare=False, repr=False
+        default_factory=lambda: LRUCache(_CACHED_CHUNKS), init=False, repr=False
     )
-    _lock: Lock = field(default_factory=Lock, init=False, compare=False, repr=False)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
     """Protects `_known`, which several searches share."""
 
     @classmethod

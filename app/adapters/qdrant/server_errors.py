@@ -14,10 +14,6 @@ from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from app.domain.errors import ConfigError, RagError, StorageError
 
 
-class CollectionExists(StorageError):
-    """Another process created the collection first."""
-
-
 class CollectionMissing(StorageError):
     """The collection was deleted, or the server's storage was replaced."""
 
@@ -86,8 +82,6 @@ def _converted(address: str, code: StatusCode, reason: str) -> RagError:
         case StatusCode.UNAUTHENTICATED | StatusCode.PERMISSION_DENIED:
             message = f"Qdrant at {address} refused the key ({code.name}): check QDRANT_API_KEY"
             return ConfigError(message)
-    if code is StatusCode.ALREADY_EXISTS or "already exists" in reason:
-        return CollectionExists(f"Qdrant at {address}: {reason}")
     if code is StatusCode.NOT_FOUND and _NO_COLLECTION.search(reason):
         return CollectionMissing(f"Qdrant at {address}: {reason}")
     return StorageError(f"Qdrant at {address} answered {code.name}: {reason}")

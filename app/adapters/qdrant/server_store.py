@@ -7,7 +7,6 @@ all books with vectors of this dimension. Collections are created when first nee
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ from app.adapters.qdrant.payload import (
     TAGS_FIELD,
     TENANT_FIELD,
 )
-from app.adapters.qdrant.server_errors import CollectionExists
+from app.domain.errors import StorageError
 
 GENERATION_FIELD = "generation"
 
@@ -111,14 +110,16 @@ class ServerStore:
         **layout: Any,  # noqa: ANN401 - arguments of `create_collection`
     ) -> None:
         if not await self.client.collection_exists(name):
-            # Suppressed: another process was first.
-            with suppress(CollectionExists):
+            try:
                 await self.client.create_collection(
                     name,
                     shard_number=1,  # document frequencies are counted in each shard
                     replication_factor=self.replicas,
                     **layout,
                 )
+            except StorageError:
+                if not await self.client.collection_exists(name):  # by another process
+                    raise
         present = (await self.client.get_collection(name)).payload_schema or {}
         for field, schema in indexes.items():
             if field not in present:

@@ -249,16 +249,13 @@ class _Blocks:
         speaks = any(one.kind is BlockKind.PARAGRAPH for one in drafts)
         return [compose(BlockKind.QUOTE, drafts)] if speaks else drafts
 
-    def _nothing(self, _: HtmlElement) -> list[Draft]:
-        return []
-
     # Functions, not bound methods: a cycle would keep each page's tree in memory.
     _READERS: ClassVar[dict[str, Callable[[_Blocks, HtmlElement], list[Draft]]]] = {
         "heading": _heading,
         "code": _code,
         "tab_set": _tabs,
         **dict.fromkeys(_CONTAINERS, _container),
-        "tab_list": _nothing,
+        "tab_list": lambda *_: [],
         "list": _list,
         "table": _table,
         "definitions": _definitions,

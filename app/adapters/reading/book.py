@@ -9,10 +9,10 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from app.adapters.reading.boilerplate import without_boilerplate
 from app.adapters.reading.documents import OpenedBook, left_out_warning
 from app.adapters.reading.markdown.sites import open_page, open_sources, recognised
 from app.adapters.reading.pages import PageReader
+from app.adapters.reading.shared_text import without_boilerplate
 from app.adapters.reading.site_pages import PAGE_SUFFIXES, open_site_folder
 from app.adapters.reading.source_files import PAGE_SUFFIXES as MARKDOWN
 from app.adapters.reading.source_files import SourceFiles
@@ -135,19 +135,16 @@ def book_name(folder: Path) -> str:
 
 
 def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> Book:
-    declared, found = site.language.partition("-")[0], _language_of(documents)
-    language = found if declared in ("", _TEMPLATE_LANGUAGE) else declared
+    declared = site.language.partition("-")[0]
+    language = _language_of(documents) if declared in ("", _TEMPLATE_LANGUAGE) else declared
+    # A page in the language that the site declares is in the book's.
+    spoken = [language if one.language in ("", declared) else one.language for one in documents]
     placed = tuple(
-        replace(one, position=position, language=_spoken(one, language, declared))
+        replace(one, position=position, language=spoken[position])
         for position, one in enumerate(documents)
     )
     title = site.title or placed[0].title
     return Book(book_id, title, site.site, site.base_url, language, _version(placed), placed)
-
-
-def _spoken(page: Document, language: str, declared: str) -> str:
-    """Return the language of a page: one in the site's `declared` language is in the book's."""
-    return language if page.language in ("", declared) else page.language
 
 
 def _language_of(documents: Sequence[Document]) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from app.adapters.reading.shown_text import shown_text
 from app.adapters.reading.source_files import SourceFiles
 from app.adapters.reading.tree import parse
-from app.domain.page_text import BuiltPage
+from app.services.check_links import BuiltPage
 
 
 def page_at(files: SourceFiles, base_url: str, url: str) -> BuiltPage | None:
@@ -15,16 +15,12 @@ def page_at(files: SourceFiles, base_url: str, url: str) -> BuiltPage | None:
 
     `base_url` is the URL of the folder in the book's links.
     """
-    name = unquote(_inside(url, base_url)).rstrip("/")
+    path, base = urlsplit(url).path, urlsplit(base_url).path.rstrip("/")
+    inside = path.removeprefix(f"{base}/") if path.startswith(f"{base}/") else ""
+    name = unquote(inside).strip("/")
     tries = (name, f"{name}.html", f"{name}/index.html") if name else ("index.html",)
     file = next(filter(files.has, tries), "")
     return read_page(files.data(file)) if file else None
-
-
-def _inside(url: str, base_url: str) -> str:
-    """Return the path of a page below the site's root, without a slash at its beginning."""
-    path, base = urlsplit(url).path, urlsplit(base_url).path.rstrip("/")
-    return path.removeprefix(base).lstrip("/") if path.startswith(f"{base}/") else ""
 
 
 def read_page(html: bytes) -> BuiltPage:

@@ -12,7 +12,7 @@ from app.adapters.reading.themes import Theme, fallback
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, SourceWarning
 from app.domain.edition import ONLY, Edition
 from app.domain.identity import content_id, is_content_id
-from app.domain.page_text import PageText
+from app.domain.links import PageText
 from app.domain.urls import with_anchor
 
 _MOST_TERMS = 30
@@ -99,16 +99,6 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
     return info.title or info.file.rpartition("/")[2].partition(".")[0]
 
 
-def _content_id(draft: Draft, runs: str) -> str:
-    text = runs.replace(RUN_BOUNDARY, " ").replace(RUN_GLUE, "")
-    return content_id(text if _WORD.search(text) else draft.text)
-
-
-def _author_id(draft: Draft) -> str:
-    is_own = draft.kind is not BlockKind.HEADING and not is_content_id(draft.element_id)
-    return draft.element_id if is_own else ""
-
-
 def _blocks(
     info: PageInfo, title: str, drafts: Sequence[Draft], *, exact: bool, has_elements: bool
 ) -> Iterator[Block]:
@@ -122,6 +112,8 @@ def _blocks(
             span = draft.span  # else it is of the same place as the block before it
         ids = (ident for _, ident in reversed(draft.signatures) if ident)
         anchor, runs = next(ids, section), runs_of(draft.marked)
+        said = runs.replace(RUN_BOUNDARY, " ").replace(RUN_GLUE, "")
+        is_authors = draft.kind is not BlockKind.HEADING and not is_content_id(draft.element_id)
         yield Block(
             draft.kind,
             draft.text,
@@ -133,8 +125,8 @@ def _blocks(
             level=draft.level,
             language=draft.language,
             terms=draft.terms[:_MOST_TERMS],
-            paragraph_id=_content_id(draft, runs),
-            author_id=_author_id(draft),
+            paragraph_id=content_id(said if _WORD.search(said) else draft.text),
+            author_id=draft.element_id if is_authors else "",
             element_id=draft.element_id if has_elements else "",
             runs=runs,
             figure=draft.figure if draft.figure and draft.figure.url else None,

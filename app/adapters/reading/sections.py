@@ -108,15 +108,15 @@ def _with_captions(drafts: Sequence[Draft]) -> list[Draft]:
         if draft.caption and above.kind is BlockKind.FIGURE:
             joined[-1] = replace(compose(BlockKind.FIGURE, [draft, above]), figure=image)
             continue
-        if above.figure and not above.figure.caption and _is_caption(draft):
+        is_caption = (
+            draft.kind is BlockKind.PARAGRAPH
+            and len(draft.marked) <= _MAX_CAPTION
+            and _CAPTION.match(draft.text)
+        )
+        if above.figure and not above.figure.caption and is_caption:
             joined[-1] = replace(above, figure=image)
         joined.append(draft)
     return joined
-
-
-def _is_caption(draft: Draft) -> bool:
-    is_short = len(draft.text) <= _MAX_CAPTION
-    return draft.kind is BlockKind.PARAGRAPH and is_short and bool(_CAPTION.match(draft.text))
 
 
 def _held(heading: str) -> BlockKind | None:

@@ -7,7 +7,7 @@ from copy import deepcopy
 from lxml import etree
 from lxml.html import HtmlElement
 
-from app.domain.page_text import PageText
+from app.domain.links import PageText
 
 _INLINE = (
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q rp rt"

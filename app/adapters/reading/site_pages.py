@@ -11,7 +11,7 @@ from statistics import mode
 
 from app.adapters.reading.documents import OpenedBook, PageInfo
 from app.adapters.reading.page_facts import PageFacts, read_facts
-from app.adapters.reading.repeated_pages import repeated_pages
+from app.adapters.reading.shared_text import repeated_pages
 from app.adapters.reading.site_addresses import Addresses, read_sitemaps
 from app.adapters.reading.site_editions import find_editions
 from app.adapters.reading.source_files import SourceFiles, by_numbers

@@ -44,13 +44,9 @@ def stamped(html: bytes, ids: Mapping[int, str]) -> tuple[bytes, int]:
     def stamp(tag: re.Match[bytes]) -> bytes:
         nonlocal new
         ident = ids.get(tag.start()) if tag["end"] else None
-        if ident is None or _has_id(tag["attributes"]):
+        if ident is None or _ID.search(_QUOTED.sub(b'""', tag["attributes"])):
             return tag[0]
         new += 1
         return b"<" + tag["name"] + f' id="{escape(ident)}"'.encode() + tag["attributes"] + b">"
 
     return _TAG.sub(stamp, html), new
-
-
-def _has_id(attributes: bytes) -> bool:
-    return _ID.search(_QUOTED.sub(b'""', attributes)) is not None

@@ -81,12 +81,12 @@ def _decoded(html: bytes) -> str:
 
 def _without_controls(html: bytes) -> bytes:
     """Remove control characters, which the program uses as marks."""
-    html = _REFERENCE.sub(lambda found: b"" if _is_control(found[0]) else found[0], html)
-    return _C1.sub(b"", html).translate(None, _C0)
 
+    def shown(reference: re.Match[bytes]) -> bytes:
+        char = unescape(reference[0].decode())
+        return reference[0] if char.isprintable() or char.isspace() else b""
 
-def _is_control(reference: bytes) -> bool:
-    return not (char := unescape(reference.decode())).isprintable() and not char.isspace()
+    return _C1.sub(b"", _REFERENCE.sub(shown, html)).translate(None, _C0)
 
 
 def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from app.adapters.sqlite.file import SqliteFile
 from app.domain.book_id import BookId
-from app.domain.ledger import Entry, Ledger, Located
+from app.domain.ledger import Entry, Ledger
 from app.services.threads import in_thread
 
 _ENTRY = TypeAdapter(Entry)
@@ -27,13 +27,13 @@ class SqliteLedgers:
             return _load(connection)
 
     @in_thread
-    def locate(self, book: BookId, paragraph_id: str) -> Located | None:
+    def locate(self, book: BookId, paragraph_id: str) -> tuple[Entry, Entry | None] | None:
         """Read one row for a live paragraph; the whole ledger for an alias or a tombstone."""
         with self._file(book).reading() as connection:
             query = "select entry from entry where paragraph_id = ?"
             for (row,) in connection.execute(query, (paragraph_id,)):
                 if (entry := _ENTRY.validate_json(row)).live:
-                    return Located(entry)
+                    return entry, entry
             return _load(connection).locate(paragraph_id)
 
     @in_thread

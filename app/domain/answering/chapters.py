@@ -79,18 +79,12 @@ class Chapter:
 
 def chapters_of(chunks: Iterable[Chunk]) -> list[Chapter]:
     """Return the chapters of a book in reading order, from all its chunks."""
-    ordered = sorted(chunks, key=lambda chunk: (chunk.position, chunk.chunk_index))
-    pages = {chunk.file: chunk for chunk in reversed(ordered)}
-    in_order = sorted(pages.values(), key=lambda chunk: chunk.position)
-    chapters = [
-        Chapter(held[0].book, title, held)
-        for title, group in groupby(in_order, key=lambda chunk: chunk.chapter)
-        if (held := tuple(group))
-    ]
-    return [
-        replace(one, number=number)
-        for one, number in zip(chapters, _numbers(chapters), strict=True)
-    ]
+    pages: dict[str, Chunk] = {}
+    for chunk in sorted(chunks, key=lambda one: (one.position, one.chunk_index)):
+        pages.setdefault(chunk.file, chunk)
+    groups = [tuple(held) for _, held in groupby(pages.values(), key=lambda page: page.chapter)]
+    chapters = [Chapter(held[0].book, held[0].chapter, held) for held in groups]
+    return [replace(one, number=at) for one, at in zip(chapters, _numbers(chapters), strict=True)]
 
 
 def _numbers(chapters: Sequence[Chapter]) -> list[int | None]:

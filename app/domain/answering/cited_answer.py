@@ -128,10 +128,8 @@ class CitedAnswerBuilder:
 
     def _show(self) -> list[TextDelta | CitationFound]:
         """Return what is new of the text, if enough of all of it is supported."""
-        until = self._shown
-        if self._supporting >= MIN_SUPPORTED * len(self._statements) > 0:
-            until = len(self.text)
-        return self._until(until)
+        enough = self._supporting >= MIN_SUPPORTED * len(self._statements) > 0
+        return self._until(len(self.text) if enough else self._shown)
 
     def _show_beginning(self) -> list[TextDelta | CitationFound]:
         """Return what is new of the longest beginning of which enough is supported."""

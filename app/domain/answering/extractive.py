@@ -9,7 +9,7 @@ from typing import TypeAlias
 from app.domain.answer import AnswerPassage
 from app.domain.answering.passage_text import part_markdown
 from app.domain.answering.passages import choose, shown_part
-from app.domain.answering.relevance import ScoredParagraph
+from app.domain.answering.relevance import Candidate
 from app.domain.answering.units import Unit, whole_unit
 from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import table_row
@@ -47,7 +47,7 @@ class ExtractiveAnswer:
     passages: tuple[AnswerPassage, ...] = ()
 
 
-def extract(paragraphs: Sequence[ScoredParagraph], read: str = "") -> ExtractiveAnswer:
+def extract(paragraphs: Sequence[Candidate], read: str = "") -> ExtractiveAnswer:
     """Quote the best passages, best first; none if no paragraph answers.
 
     Text contained in `read`, the text that the reader asks about, is left out unless there is no
@@ -61,7 +61,7 @@ def extract(paragraphs: Sequence[ScoredParagraph], read: str = "") -> Extractive
     least: float | None = None
     passages = []
     for places in chosen:
-        scored = [one for at in places for one in paragraphs[at].units]
+        scored = [one for at in places for one in paragraphs[at].scored]
         new = [one for one in scored if joined_words(one.unit.text) not in told] or scored
         least = max(one.score for one in new) - MARKED_GAP if least is None else least
         marked = [one.unit for one in new if one.score >= least and one.answers]

@@ -1,17 +1,17 @@
 """Which paragraphs of the book an offline answer shows, and how much of long ones.
 
 Paragraphs are taken from the best one down, within a limit of words. With a list, listing, table or
-formula comes the paragraph before it as lead-in, with a text that ends with a colon or a question
-the block after it. Of a long block the run of units around the best one is shown. Paragraphs that
-follow each other in a section are one passage.
+formula comes the paragraph before it as lead-in, with a text that ends with a colon or a question,
+and with a label, such as a caption or a file name, the block after it. Of a long block the run of
+units around the best one is shown. Paragraphs that follow each other in a section are one passage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from app.domain.answering.relevance import ScoredParagraph, ScoredUnit
-from app.domain.answering.units import WHOLE, Unit, announces, whole_unit
+from app.domain.answering.relevance import Candidate, ScoredUnit
+from app.domain.answering.units import WHOLE, Unit, announces, has_sentence, whole_unit
 from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import table_rows
 from app.domain.scripts import word_count
@@ -24,10 +24,12 @@ MAX_BLOCK_WORDS = 120
 """A longer text, list or table is shown in part."""
 _UNDIVIDED = frozenset({BlockKind.CODE, BlockKind.MATH})
 _INTRODUCED = frozenset({BlockKind.LIST, *WHOLE})
+_LABEL_CHARS = 200
+"""A longer paragraph is text without its full stop."""
 
 
 def choose(
-    paragraphs: Sequence[ScoredParagraph], best_first: Iterable[int], read: str
+    paragraphs: Sequence[Candidate], best_first: Iterable[int], read: str
 ) -> list[list[int]]:
     """Return the positions of the paragraphs of each passage, best passage first.
 
@@ -54,9 +56,9 @@ def choose(
     return sorted(runs, key=lambda run: min(map(taken.index, run)))[:MAX_PASSAGES]
 
 
-def shown_part(paragraph: ScoredParagraph) -> Unit:
+def shown_part(paragraph: Candidate) -> Unit:
     """Return the paragraph as one unit; of a long one the run of units around the best one."""
-    source, scored = paragraph.source, paragraph.units
+    source, scored = paragraph.source, paragraph.scored
     whole, text = whole_unit(source), source.passage.text
     if whole.size <= MAX_BLOCK_WORDS or whole.kind in _UNDIVIDED or not scored:
         return whole
@@ -85,7 +87,7 @@ def _best_run(text: str, scored: Sequence[ScoredUnit], most: int) -> Span:
         _, first, last = max(wider)
 
 
-def _with_neighbours(paragraphs: Sequence[ScoredParagraph], at: int) -> range:
+def _with_neighbours(paragraphs: Sequence[Candidate], at: int) -> range:
     """Return the paragraph with its lead-in and the block it announces.
 
     Empty if that block is missing: the lead-in alone would be incomplete.
@@ -93,14 +95,22 @@ def _with_neighbours(paragraphs: Sequence[ScoredParagraph], at: int) -> range:
     first = last = at
     while at - first < 2 and _is_block(paragraphs[first]) and _follows(paragraphs, first):
         first -= 1
-    while announces(paragraphs[last].source.passage):
+    while _introduces(paragraphs[last : last + 2]):
         last += 1
         if not _follows(paragraphs, last):
             return range(0)
     return range(first, last + 1)
 
 
-def _follows(paragraphs: Sequence[ScoredParagraph], at: int) -> bool:
+def _introduces(both: Sequence[Candidate]) -> bool:
+    """Whether the first one introduces the second, or is the label of such a block."""
+    passage = both[0].source.passage
+    short = passage.kind is BlockKind.PARAGRAPH and len(passage.text) <= _LABEL_CHARS
+    label = short and not has_sentence(passage.text) and _is_block(both[-1])
+    return announces(passage) or label
+
+
+def _follows(paragraphs: Sequence[Candidate], at: int) -> bool:
     """Whether a passage may hold the paragraph and the one before it.
 
     They follow each other in one section, may be shown, and are no glossary entries.
@@ -112,5 +122,5 @@ def _follows(paragraphs: Sequence[ScoredParagraph], at: int) -> bool:
     return not entry and all(one.units for one in both)
 
 
-def _is_block(paragraph: ScoredParagraph) -> bool:
+def _is_block(paragraph: Candidate) -> bool:
     return paragraph.source.passage.kind in _INTRODUCED

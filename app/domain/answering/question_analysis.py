@@ -9,16 +9,9 @@ from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
 from app.domain.document import BlockKind
-from app.domain.languages import (
-    FUNCTION_WORDS,
-    language_of_question,
-    language_of_words,
-    without_words,
-)
-from app.domain.retrieval.definition_terms import COMPARISON_WORDS, QUESTION_FRAME_WORDS
+from app.domain.languages import known_language
 from app.domain.retrieval.query import Vector
-from app.domain.search_text import search_text
-from app.domain.terms import Terms, words
+from app.domain.terms import Terms
 
 EARLIER_TURN = 0.5
 """Factor on the weight of a term that only an earlier turn or the selected text has."""
@@ -61,8 +54,6 @@ class QuestionAnalysis:
     """The terms of X in "what is X?", else empty."""
     asked_kinds: frozenset[BlockKind] = frozenset()
     """The kinds of block that the question wants: "which types" a list, "an example" code."""
-    searched: str = ""
-    """What is asked, as it is searched for (`search_text`), without sentences about the reader."""
     words: frozenset[str] = frozenset()
     """The question's words as returned by `words`."""
     asked_in: str = ""
@@ -71,42 +62,16 @@ class QuestionAnalysis:
     """Whether the book's language is detected from the question's words."""
     own_terms: frozenset[int] = frozenset()
     """The terms of the question itself, without earlier turns."""
+    rare: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Names and rare words of an English question about an English book -> the terms of each."""
     readings: tuple[Reading, ...] = ()
     """Its wordings as terms and vectors: the question, the question with its earlier turns, without
     function words of another language, and without sentences about the reader."""
     vector: Vector = field(default_factory=lambda: array("f"))
     """Vector of the question with its earlier turns, without a selected text; see `Reading`."""
-    compared: str = ""
-    """The text of `vector`."""
 
 
-def analyse(
-    question: str, language: str, terms: Terms, upper_bounds: Mapping[int, float]
-) -> QuestionAnalysis:
-    """Analyse a question for a book in `language`, without its readings.
-
-    `upper_bounds` has the BM25 upper bound of each term of the question and of its earlier turns.
-    """
-    said, searched = tuple(words(question)), search_text(question, language)
-    own = terms(searched.text)
-    asked_in = language_of_question(said, language)
-    bare = bare_question(question, asked_in, language)
-    content = (own if bare == question else terms(bare)) or own
-    return QuestionAnalysis(
-        terms=terms,
-        language=language,
-        weights=_weights(upper_bounds, own, content),
-        definition=terms(name_asked(searched.words, terms, language)),
-        asked_kinds=asked_kinds(said),
-        searched=searched.text,
-        words=frozenset(said),
-        asked_in=asked_in,
-        in_book_language=language_of_words(said, "") == language,
-        own_terms=own,
-    )
-
-
-def _weights(
+def term_weights(
     upper_bounds: Mapping[int, float], own: Set[int], content: Set[int]
 ) -> dict[int, float]:
     """Return the weights of the `content` terms of the question's `own` and of earlier turns."""
@@ -125,20 +90,9 @@ def name_asked(searched: Iterable[str], terms: Terms, language: str) -> str:
     Its words are all words of the searched text but stop words and those that frame a term; so they
     are no term in many questions ("why is X slow?"), which no text defines.
     """
-    frame = terms(QUESTION_FRAME_WORDS.get(language, ""))
+    frame = terms(known_language(language).frame)
     name = [word for word in searched if terms(word) - frame]
     return " ".join(name) if len(name) <= _LONGEST_TERM else ""
-
-
-def bare_question(question: str, asked_in: str, language: str) -> str:
-    """Remove the common words of a question that is in another language than the book.
-
-    Names and terms that both languages share remain.
-    """
-    if asked_in not in FUNCTION_WORDS or asked_in == "en" == language:
-        return question
-    frames = (QUESTION_FRAME_WORDS.get(asked_in, ""), COMPARISON_WORDS.get(asked_in, ""))
-    return without_words(question, FUNCTION_WORDS[asked_in].union(" ".join(frames).split()))
 
 
 def asked_kinds(said: Sequence[str]) -> frozenset[BlockKind]:

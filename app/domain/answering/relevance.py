@@ -9,7 +9,7 @@ conditional logistic regression, gold paragraph against the others of its contex
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import mul
 from typing import NamedTuple
 
@@ -70,10 +70,21 @@ WEIGHTS = Features(
 
 _LISTING = 0.5
 """Factor on the terms of a listing if the question does not ask for code."""
+_LEAST_CELL = 0.2
+"""Least share of the question's weight in the first cell of a row that it asks for."""
 _LEAD_IN_CHARS = 200
 """Characters of a lead-in that are compared together with a unit."""
 _GAP = 80
 """Maximum characters of mark-up between two paragraphs that follow each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredUnit:
+    unit: Unit
+    features: Features
+    score: float
+    answers: bool
+    """Whether it has a term of the question, defines it, or needs neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,36 +98,21 @@ class Candidate:
     """Text that is read together with each of its units."""
     units: Sequence[Unit]
     """Empty if it may not be shown."""
-
-    def compared(self, unit: Unit) -> str:
-        """Return the text of a unit as it is compared with the question."""
-        return f"{self.source.section} {self.lead_in[-_LEAD_IN_CHARS:]} {unit.text}"
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredUnit:
-    unit: Unit
-    features: Features
-    score: float
-    answers: bool
-    """Whether it has a term of the question, defines it, or needs neither."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredParagraph:
-    source: ContextPassage
-    follows: bool
-    """As in its `Candidate`."""
-    units: Sequence[ScoredUnit]
+    scored: Sequence[ScoredUnit] = ()
+    """The same, once they are scored."""
 
     @property
     def score(self) -> float:
         """The score of the best unit; minus infinity without any."""
-        return max((one.score for one in self.units), default=float("-inf"))
+        return max((one.score for one in self.scored), default=float("-inf"))
 
     @property
     def answers(self) -> bool:
-        return any(one.answers for one in self.units)
+        return any(one.answers for one in self.scored)
+
+    def compared(self, unit: Unit) -> str:
+        """Return the text of a unit as it is compared with the question."""
+        return f"{self.source.section} {self.lead_in[-_LEAD_IN_CHARS:]} {unit.text}"
 
 
 def candidates(
@@ -165,13 +161,13 @@ class Relevance:
     compares them: then no word needs to match."""
     weights: Features = WEIGHTS
 
-    def scored(self, paragraphs: Sequence[Candidate]) -> list[ScoredParagraph]:
-        """Score all paragraphs of a context."""
+    def scored(self, paragraphs: Sequence[Candidate]) -> list[Candidate]:
+        """Return all paragraphs of a context with scores."""
         best = max((one.source.score for one in paragraphs), default=0.0) or 1.0
         found = []
         for at, one in enumerate(paragraphs):
             scored = self._units(one, one.source.score / best, self.readings.get(at, 0.0))
-            found.append(ScoredParagraph(one.source, one.follows, [*scored]))
+            found.append(replace(one, scored=[*scored]))
         return found
 
     def _units(self, one: Candidate, retrieval: float, reading: float) -> Iterator[ScoredUnit]:
@@ -205,7 +201,7 @@ class Relevance:
         if unit.kind is not BlockKind.TABLE:
             return 0.0
         cell = self.question.terms(unit.text.partition(" | ")[0])
-        return float(bool(cell) and cell <= self.question.weights.keys())
+        return float(cell <= self.question.weights.keys() and self._weight(cell) > _LEAST_CELL)
 
     def _definition(self, unit: Unit) -> float:
         """Return how well the unit defines the term that is asked for, 0 to 1; 0 for no term."""

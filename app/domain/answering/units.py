@@ -25,6 +25,9 @@ INTRODUCING = (":", "\uff1a", "?", "\uff1f", "\u061f")
 """Endings of a text that introduces the next one."""
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
 """Exercises state nothing; solutions are shown only on request."""
+LEAST_TEXT = 0.6
+"""Minimum share of text in a list's source, in characters. A list below it consists of links, as do
+all 24 such lists among the hits of the students' development questions."""
 MAX_UNIT_WORDS = 250
 """Longer listings are not quoted; readers find them next to a cited paragraph."""
 LONG_WORDS = 60
@@ -89,16 +92,18 @@ def _quotable(passage: Passage, split_sentences: SplitSentences, language: str) 
 def is_quotable(passage: Passage) -> bool:
     """Whether the paragraph may be shown.
 
-    Not shown: headings, exercises, solutions, references, captions without a sentence, glossary
-    entries that only refer to another one, listings of more than `MAX_UNIT_WORDS`.
+    Not shown: headings, exercises, solutions, references, captions without a sentence, lists of
+    links, glossary entries that only refer to another one, listings of more than `MAX_UNIT_WORDS`.
     """
     kind, text = passage.kind, passage.text
     if kind is BlockKind.FIGURE and not has_sentence(text):
         return False
     if kind in NEVER_QUOTED or kind is BlockKind.REFERENCE or only_refers(passage):
         return False
-    listing = kind in (BlockKind.CODE, BlockKind.MATH)
-    return not (listing and word_count(text) > MAX_UNIT_WORDS)
+    if kind in (BlockKind.CODE, BlockKind.MATH) and word_count(text) > MAX_UNIT_WORDS:
+        return False
+    linked = kind is BlockKind.LIST and len(text) < LEAST_TEXT * (passage.end - passage.start)
+    return not linked
 
 
 def _spans(passage: Passage, split_sentences: SplitSentences, language: str) -> Iterable[Span]:

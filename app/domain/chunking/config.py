@@ -132,22 +132,16 @@ class ChunkingConfig:
     """Chunks do not overlap, since their vectors include the context."""
     exclude: tuple[BlockKind, ...] = ()
     """Block kinds left out of the index."""
-    scale: float = 1.0
-    """Factor of all sizes in tokens, 1 or more; see `domain.scripts`."""
-
-    def of(self, strategy: StrategyName) -> _StrategyConfig:
-        config: _StrategyConfig = getattr(self, strategy.value)
-        return config
 
     def fingerprint(self) -> str:
         """Return a hash of all settings, 16 hex digits."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
-    def scaled(self) -> ChunkingConfig:
-        """Return a copy with all sizes in tokens multiplied by `scale`, rounded down."""
+    def scaled(self, scale: float) -> ChunkingConfig:
+        """Return a copy with all sizes in tokens multiplied by this, rounded down."""
         others = [name for name in StrategyName if name is not StrategyName.FIXED]
-        sizes: dict[str, Any] = {one.value: _scaled(self.of(one), self.scale) for one in others}
-        return self if self.scale == 1 else replace(self, scale=1.0, **sizes)
+        sizes: dict[str, Any] = {name.value: _scaled(getattr(self, name), scale) for name in others}
+        return replace(self, **sizes)
 
 
 def _scaled(config: _StrategyConfig, scale: float) -> _StrategyConfig:

@@ -53,10 +53,9 @@ def stream_chunks(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> Iterable[Chunk]:
     """Chunk the document by the strategy of `config`."""
-    settings = config.scaled()
-    drafts = STRATEGIES[settings.strategy](document, settings, tools)
-    chunks = build_chunks(drafts, document, book, settings, tools.count_tokens)
-    return _within_document(chunks) if settings.strategy is StrategyName.LATE else chunks
+    drafts = STRATEGIES[config.strategy](document, config, tools)
+    chunks = build_chunks(drafts, document, book, config, tools.count_tokens)
+    return _within_document(chunks) if config.strategy is StrategyName.LATE else chunks
 
 
 def _within_document(chunks: Iterable[Chunk]) -> list[Chunk]:

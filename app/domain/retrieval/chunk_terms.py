@@ -9,12 +9,8 @@ from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.definition_terms import (
-    QUESTION_FRAME_WORDS,
-    definition_targets,
-    heading_forms,
-    term_forms,
-)
+from app.domain.languages import known_language
+from app.domain.retrieval.definition_terms import definition_targets, heading_forms, term_forms
 
 TermsOf: TypeAlias = Callable[[str, str], list[int]]
 """(text, language) -> term ids in order, with repeats and without stop words."""
@@ -80,7 +76,7 @@ def heading_targets(chunk: Chunk, terms_of: TermsOf) -> frozenset[tuple[int, ...
         headings += path if chunk.chunk_index == 0 else path[-1:]
     if not headings:
         return frozenset()
-    frame_words = frozenset(terms_of(QUESTION_FRAME_WORDS.get(chunk.language, ""), chunk.language))
+    frame_words = frozenset(terms_of(known_language(chunk.language).frame, chunk.language))
     return frozenset().union(
         *(
             definition_targets(terms_of(form, chunk.language), frame_words)

@@ -1,14 +1,13 @@
 """Context assembly: hits split into paragraphs, each character once, within a budget.
 
-Passages are taken from the best hit down and merged by their offsets in the paragraph's text. A
-passage inside a kept one is skipped; one that contains kept parts replaces them; overlapping or
-adjacent parts of a paragraph become one. A passage is taken whole or not at all.
+Passages are taken from the best hit down and merged by their offsets in the paragraph's text:
+overlapping or adjacent parts of a paragraph become one. A passage is taken whole or not at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
@@ -36,21 +35,44 @@ def assemble(
     in the heading path.
     """
     texts = (passage.text for hit in hits for passage in hit.chunk.passages)
-    token_budget = int(token_budget * script_scale(texts, count_tokens))
-    context = _Context(token_budget, count_tokens)
+    left = int(token_budget * script_scale(texts, count_tokens))
+    kept: dict[_Paragraph, list[ContextPassage]] = {}
     for hit in sorted(hits, key=_by_score):
         for passage in hit.chunk.own_passages:
-            if passage.kind is not BlockKind.HEADING:
-                context.offer(passage, hit)
-    return _in_reading_order(context.kept(), [hit.chunk for hit in hits])
+            if passage.kind is BlockKind.HEADING:
+                continue
+            place = _paragraph(hit.chunk, passage)
+            before = kept.get(place, [])
+            after = _with_part(before, passage, hit, count_tokens)
+            growth = sum(one.tokens for one in after) - sum(one.tokens for one in before)
+            if growth <= max(left, 0):
+                kept[place], left = after, left - growth
+    return _in_reading_order(kept, [hit.chunk for hit in hits])
+
+
+def _with_part(
+    kept: Sequence[ContextPassage], part: Passage, hit: Hit, count_tokens: Callable[[str], int]
+) -> list[ContextPassage]:
+    """Return what is kept of a paragraph with one more part, joined to those that it adjoins."""
+    beside = [one for one in kept if _adjoin(one.passage, part)]
+    (whole,) = _joined([*(one.passage for one in beside), part])
+    score = max([hit.score, *(one.score for one in beside)])
+    joined = _found_in(beside[0].chunk if beside else hit.chunk, whole, score, count_tokens)
+    return [*(one for one in kept if one not in beside), joined]
 
 
 def context_of(chunks: Iterable[Chunk], count_tokens: Callable[[str], int]) -> list[ContextPassage]:
     """Return every paragraph of these chunks once, in reading order, headings included."""
     return [
-        _found_in(passage, Hit(chunk, 1.0), count_tokens(passage.text))
-        for chunk, passage in paragraphs_of(chunks)
+        _found_in(chunk, passage, 1.0, count_tokens) for chunk, passage in paragraphs_of(chunks)
     ]
+
+
+def _found_in(
+    chunk: Chunk, passage: Passage, score: float, count_tokens: Callable[[str], int]
+) -> ContextPassage:
+    section = passage.heading_path[-1] if passage.heading_path else chunk.section
+    return ContextPassage(passage, chunk, section, score, count_tokens(passage.text))
 
 
 def whole_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
@@ -86,70 +108,24 @@ def _by_score(hit: Hit) -> tuple[float, str, int, int, str]:
 
 
 def _in_reading_order(
-    passages: Iterable[ContextPassage], chunks: Iterable[Chunk]
+    kept: Mapping[_Paragraph, Sequence[ContextPassage]], chunks: Iterable[Chunk]
 ) -> tuple[ContextPassage, ...]:
     """Sort by section, then by place; passages that begin at one place by their first chunk."""
-    listed = list(passages)
+    every = ((chunk, passage) for chunk in _in_order(chunks) for passage in chunk.passages)
+    places = dict.fromkeys(_paragraph(*one) for one in every)
+    listed = [one for place in places for one in kept.get(place, ())]
     best: dict[_Section, float] = {}
     for one in listed:
         best[_section(one)] = max(one.score, best.get(_section(one), 0.0))
-    numbers: dict[tuple[str, str], int] = {}
-    for chunk in _in_order(chunks):
-        for passage in chunk.passages:
-            numbers.setdefault((chunk.file, passage.paragraph_id), len(numbers))
 
-    def key(one: ContextPassage) -> tuple[float, _Section, int, int, int]:
-        passage = one.passage
-        number = numbers.get((one.file, passage.paragraph_id), 0)
-        return (-best[_section(one)], _section(one), passage.start, number, passage.offset)
+    def key(one: ContextPassage) -> tuple[float, _Section, int, int]:
+        return (-best[_section(one)], _section(one), one.passage.start, one.passage.offset)
 
     return tuple(sorted(listed, key=key))
 
 
 def _section(one: ContextPassage) -> _Section:
     return (one.book, one.file, one.passage.heading_path)
-
-
-@dataclass(slots=True)
-class _Context:
-    """Passages kept so far, by paragraph; those of a paragraph neither overlap nor adjoin."""
-
-    budget: int
-    count_tokens: Callable[[str], int]
-    used: int = 0
-    by_paragraph: dict[_Paragraph, list[ContextPassage]] = field(default_factory=dict)
-
-    def kept(self) -> Iterable[ContextPassage]:
-        return (one for passages in self.by_paragraph.values() for one in passages)
-
-    def offer(self, passage: Passage, hit: Hit) -> None:
-        """Keep the passage if it fits the budget."""
-        kept = self.by_paragraph.setdefault(_paragraph(hit.chunk, passage), [])
-        related = [one for one in kept if _adjoin(one.passage, passage)]
-        (whole,) = _joined([*(one.passage for one in related), passage])
-        tokens = self.count_tokens(whole.text)
-        growth = tokens - sum(one.tokens for one in related)
-        if growth > 0 and self.used + growth > self.budget:
-            return
-        self.used += growth
-        parts = [*related, _found_in(passage, hit, tokens)]
-        merged = replace(
-            parts[0],
-            passage=whole,
-            score=max(one.score for one in parts),
-            tokens=tokens,
-        )
-        kept[:] = [*(one for one in kept if one not in related), merged]
-
-
-def _found_in(passage: Passage, hit: Hit, tokens: int) -> ContextPassage:
-    return ContextPassage(
-        passage=passage,
-        chunk=hit.chunk,
-        section=passage.heading_path[-1] if passage.heading_path else hit.chunk.section,
-        score=hit.score,
-        tokens=tokens,
-    )
 
 
 def _adjoin(one: Passage, other: Passage) -> bool:

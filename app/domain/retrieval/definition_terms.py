@@ -1,41 +1,13 @@
 """Definition questions: "What is osmosis?", "define osmosis", "Was heißt Osmose?".
 
-No question patterns are needed. Without stop words and `QUESTION_FRAME_WORDS`, only the term is
-left; if it equals a defined term, the question asks for its definition.
+No question patterns are needed. Without stop words and the words that frame a term, only the term
+is left; if it equals a defined term, the question asks for its definition.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Sequence
-
-QUESTION_FRAME_WORDS = {
-    "en": "define defined definition mean means meaning meant term word concept explain stand"
-    " describe tell work works point purpose idea basics introduction",
-    "es": "define definir definición significa significado término palabra concepto explica"
-    " funciona funcionan sirve sirven idea introducción",
-    "fr": "définir définis définition signifie signification veut dire terme mot concept explique"
-    " fonctionne fonctionnent sert servent idée introduction",
-    "de": "definiere definition bedeutet bedeutung heißt begriff wort versteht erkläre"
-    " funktioniert funktionieren zweck idee grundlagen einführung",
-    "pt": "defina definir definição significa significado termo palavra conceito explique"
-    " funciona funcionam serve servem ideia introdução",
-    "it": "definire definisci definizione significa significato termine parola concetto spiega"
-    " funziona funzionano serve servono idea introduzione",
-}
-"""By language: words that frame a term in a question or a heading."""
-
-COMPARISON_WORDS = {
-    "en": "difference differences differ different vs versus compare compared comparison same"
-    " instead relate related",
-    "es": "diferencia diferencias difieren diferente versus comparar compara comparación mismo",
-    "fr": "différence différences différent versus comparer compare comparaison même",
-    "de": "unterschied unterschiede unterscheiden anders vs versus vergleich vergleiche dasselbe",
-    "pt": "diferença diferenças diferente versus comparar compare comparação mesmo",
-    "it": "differenza differenze diverso versus confronta confronto stesso",
-}
-"""By language: words that frame two terms in a question; in a heading they belong to it."""
 
 LEAST_SHARE = 0.4
 """Least share of a question's terms that may be the term to define."""
@@ -115,9 +87,3 @@ def question_targets(
         for at in range(len(bare) - size + 1)
     }
     return parts | dict.fromkeys(definition_targets(terms, frame_words), 1.0)
-
-
-def definition_id(terms: Sequence[int]) -> int:
-    """Return the sparse-vector term that marks a definition of `terms`: unsigned 32 bits."""
-    text = " ".join(map(str, terms))
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")

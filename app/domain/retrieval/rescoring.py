@@ -46,7 +46,7 @@ class RescoringWeights:
     """Cosine of the question and the heading path, by the local model."""
     defined: float = 1.0
     """The share of the question that the chunk defines: 1 for TERM in "What is TERM?"."""
-    named: float = 0.5
+    named: float = 0.6
     """The same if a section that begins in the chunk has the term as its heading."""
     page: float = 0.4
     """Page score relative to the best page; see `_PAGE_DEPTH`."""
@@ -56,8 +56,8 @@ class RescoringWeights:
     @property
     def total(self) -> float:
         """The highest possible score."""
-        found = self.sentence + self.window + self.definition + self.pairs
-        return 1 + found + self.heading + self.similar + self.defined + self.named + self.page
+        words = self.sentence + self.window + self.definition + self.pairs
+        return 1 + words + self.heading + self.similar + self.defined + self.named + self.page
 
 
 class QuestionTerms:
@@ -84,15 +84,12 @@ class QuestionTerms:
         self._total = sum(self._weights.values()) or 1.0
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
         self._all_pairs = sum(self._pairs.values()) or 1.0
-        self._targets = definition_targets or {}
+        self.definition_targets = definition_targets or {}
 
     def defined_share(self, defined: Set[tuple[int, ...]]) -> float:
         """Return the largest share of the question that is one of these defined terms."""
-        return max((self._targets[one] for one in defined & self._targets.keys()), default=0.0)
-
-    def share(self, terms: Iterable[int]) -> float:
-        """Return the share of the question's term weight in `terms`, 0 to 1."""
-        return self.weight_share(self.held(terms))
+        known = self.definition_targets
+        return max((known[one] for one in defined & known.keys()), default=0.0)
 
     def weight_share(self, held: Iterable[int]) -> float:
         """Return the weight of these terms as a share of the question's term weight, 0 to 1."""
@@ -139,14 +136,13 @@ def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: Rescorin
     sentence = window = definition = 0.0
     pairs: set[tuple[int, int]] = set()
     held = [question.held(one.terms) for one in chunk.sentences]
-    for at, own in enumerate(held):
+    for at, (one, own) in enumerate(zip(chunk.sentences, held, strict=True)):
         if not own:  # true for four of five sentences
             continue
-        one = chunk.sentences[at]
         share = question.weight_share(own)
         sentence = max(sentence, share)
-        before = held[max(0, at + 1 - _WINDOW) : at]
-        window = max(window, question.weight_share(own.union(*before)) if any(before) else share)
+        around = own.union(*held[max(0, at + 1 - _WINDOW) : at])
+        window = max(window, question.weight_share(around))
         if one.defines:
             definition = max(definition, share)
         if len(own) > 1:
@@ -156,7 +152,7 @@ def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: Rescorin
         + weights.window * window
         + weights.definition * definition
         + weights.pairs * question.pair_share(pairs)
-        + weights.heading * question.share(chunk.heading)
+        + weights.heading * question.weight_share(question.held(chunk.heading))
         + weights.defined * question.defined_share(chunk.defined)
         + weights.named * question.defined_share(chunk.headed)
     )

@@ -9,11 +9,11 @@ because it names the topic in the book's words.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from app.domain.retrieval.query import SparseVector, Turn
+from app.domain.search_text import has_anaphor
 
 FEW_TERMS = 3
 """A question with at most this many terms depends on the previous question."""
@@ -26,34 +26,6 @@ ANSWER_CHARS = 400
 INDEPENDENT_FACTOR = 0.3
 """Factor on the weights of earlier turns if the question does not depend on them."""
 
-# Anaphora by language, without words that are also articles.
-_ANAPHORA = {
-    "en": "it its itself they them their theirs he him his she her hers this these those there"
-    " one ones same such so then else other others another more",
-    "es": "él ella ello ellos ellas su sus suyo suya esto eso esta este ese esa estos estas esos"
-    " esas ahí allí mismo misma otro otra otros otras más entonces",
-    "fr": "il elle ils elles lui leur leurs son sa ses en y ce cela ça ceci celui celle ceux celles"
-    " même autre autres plus alors",
-    "de": "er sie es ihn ihm ihr ihnen sein seine ihre dies dieser diese dieses da dort dabei dazu"
-    " damit dafür davon derselbe andere anderen anderes weitere weiteren weiteres mehr dann so",
-    "pt": "ele ela eles elas lhe lhes seu sua seus suas isso isto este esta esse essa estes estas"
-    " esses essas aí ali lá mesmo mesma outro outra outros outras mais então",
-}
-_FURTHER = {
-    # The pronoun "that" ("Is that slower?", "the name of that"), not the conjunction or relative
-    # pronoun ("the code that merges").
-    "en": r"|(?:^|(?:about|after|and|are|as|at|before|but|by|can|could|did|do|does|for|from|how|if"
-    r"|in|into|is|like|of|on|or|than|to|was|were|when|why|will|with|would)\s)\W*that",
-    # The pronoun "das" ("Wozu dient das?"), not the article; "noch ein" is "another".
-    "de": r"|das(?=\W*$|\s(?:denn|eigentlich|genau|gut|überhaupt)\b)|noch(?=\seine?[nrs]?\b)",
-}
-"""Alternatives of regular expressions, by language."""
-_ANAPHOR_PATTERNS = {
-    language: re.compile(
-        rf"\b(?:{words.replace(' ', '|')}{_FURTHER.get(language, '')})\b", re.IGNORECASE
-    )
-    for language, words in _ANAPHORA.items()
-}
 _END = "?!\u00a0\u202f "
 """The end of a question; a French question mark stands alone, so it would count as a term."""
 
@@ -110,12 +82,6 @@ def _first_antecedent(questions: Sequence[str], is_dependent: Callable[[str], bo
 def rewritten_by_model(rewritten: str, question: str) -> Standalone:
     """Search for the question that the model wrote, and for the terms of the original one."""
     return Standalone(rewritten, rewritten, rewritten, ((question, 1.0),))
-
-
-def has_anaphor(question: str, language: str) -> bool:
-    """Whether a word refers to an earlier sentence, in the languages that are known here."""
-    pattern = _ANAPHOR_PATTERNS.get(language)
-    return pattern is not None and pattern.search(question) is not None
 
 
 def blend(question: SparseVector, background: Iterable[tuple[SparseVector, float]]) -> SparseVector:

@@ -1,18 +1,41 @@
-"""Text that a site shows around the content of most pages, such as a note on cookies."""
+"""Text that pages share: a whole book on one page, copies, what most pages begin or end with."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from app.adapters.reading.page_facts import PageFacts
 from app.domain.document import Block, BlockKind, Document, SourceWarning
 
+_SHARE = 0.9
+"""Part of a page's texts that other pages have. The rest is what only a page of the whole has."""
+_FEWEST_TEXTS = 10
+"""Texts of a page that is taken for one of other pages."""
 _FEWEST = 8
 """Pages from which on a text is said to be on most of them."""
 _EDGE = 4
 """Blocks at the beginning and at the end of a page."""
+
+
+def repeated_pages(pages: Sequence[PageFacts], listed: Collection[str]) -> Iterator[str]:
+    """Yield the files of the pages whose texts are those of pages that stay.
+
+    Of copies one stays, if any is in the table of contents, one of these. A listed page stays if
+    another page alone has half of its texts, as two guides that differ in a few steps.
+    """
+    pages_with = Counter(text for page in pages for text in page.paragraphs)
+    for page in sorted(pages, key=lambda one: (one.file in listed, -len(one.paragraphs))):
+        own = page.paragraphs
+        repeated = sum(pages_with[text] > 1 for text in own)
+        if len(own) < _FEWEST_TEXTS or repeated < _SHARE * len(own):
+            continue
+        others = (one.paragraphs for one in pages if page.file in listed and one is not page)
+        if not any(2 * len(own & other) > len(own) for other in others):
+            pages_with.subtract(own)
+            yield page.file
 
 
 def without_boilerplate(
@@ -47,10 +70,8 @@ def _inner(blocks: Sequence[Block], common: Collection[str]) -> tuple[Block, ...
         return ()
     title = int(own[0] == 0 and blocks[0].kind is BlockKind.HEADING)
     first = next((at for at in own if at >= title), title)
-    while first > title and _introduces(blocks[first - 1]):
-        first -= 1
+    while first > title and (
+        blocks[first - 1].kind is BlockKind.HEADING or blocks[first - 1].text.endswith(":")
+    ):
+        first -= 1  # it introduces the text
     return (*blocks[:title], *blocks[first : own[-1] + 1])
-
-
-def _introduces(block: Block) -> bool:
-    return block.kind is BlockKind.HEADING or block.text.endswith(":")
