@@ -141,7 +141,7 @@ def degraded_by(step: str, error: ProviderError) -> str:
     if isinstance(error, BudgetSpent):
         return "budget"
     level = logging.ERROR if isinstance(error, ProviderAuthError) else logging.WARNING
-    _log.log(level, "answer.degraded", extra=asdict(failure))
+    _log.log(level, "step.failed", extra=asdict(failure))
     return step
 
 

@@ -57,7 +57,7 @@ def test_a_model_that_refuses_the_account_leaves_the_books_own_words_and_the_rea
     answer = asked.json()
     assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
     (line,) = asked.err.splitlines()
-    assert "[error] answer.degraded" in line
+    assert "[error] step.failed" in line
     assert "code=provider_auth status=401" in line
 
 
