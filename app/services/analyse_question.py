@@ -5,7 +5,6 @@ Only this module encodes the texts of a question. Later steps compare the terms 
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,8 +33,6 @@ from app.services.vocabulary import BookVocabulary
 
 _WORD = re.compile(r"(?<![\w'\u2019])[^\W_]*[^\W\d_][^\W_]*")
 """A word with a letter, and not the end of a contraction: "I'm"."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +169,7 @@ class AnalyseQuestion:
                 with stage("rewrite"):
                     rewritten = await self.rewriter.rewrite(query.question, query.history)
             except ProviderError as error:
-                degraded.append(degraded_by(_log, "retrieve.rewrite_failed", "rewrite", error))
+                degraded.append(degraded_by("rewrite", error))
             else:
                 return rewritten_by_model(rewritten, query.question)
 
@@ -194,7 +191,7 @@ class AnalyseQuestion:
             with stage("embedding"):
                 return await self.embedder.embed_query(question)
         except ProviderError as error:
-            degraded.append(degraded_by(_log, "retrieve.embedding_failed", "embedding", error))
+            degraded.append(degraded_by("embedding", error))
             return None
 
     async def _terms(self, asked: Standalone, language: str, books: BookList) -> QuestionTerms:

@@ -57,8 +57,8 @@ def test_a_model_that_refuses_the_account_leaves_the_books_own_words_and_the_rea
     answer = asked.json()
     assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
     (line,) = asked.err.splitlines()
-    assert "[error] answer.generator_failed" in line
-    assert "error=provider_auth status=401" in line
+    assert "[error] step.failed" in line
+    assert "code=provider_auth status=401" in line
 
 
 def test_blocks_and_chunks_are_json_lines_with_their_spans(run: Run, tiny: Path) -> None:
