@@ -1,19 +1,8 @@
-"""Writes built pages, as site generators make them, into a folder."""
+"""Built pages, as site generators make them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
 BASE = "https://owls.example/book/"
-
-
-def write_site(folder: Path, pages: Mapping[str, str]) -> Path:
-    for file, html in pages.items():
-        path = folder / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(html, "utf-8")
-    return folder
 
 
 def page(body: str = "<p>Owls.</p>", head: str = "", title: str = "", lang: str = "en") -> str:

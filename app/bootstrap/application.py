@@ -34,7 +34,7 @@ from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.feature_reranker import FeatureReranker
-from app.services.lexical import LexicalEncoder
+from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.paragraphs import CiteParagraph
@@ -44,7 +44,6 @@ from app.services.resilience import CircuitBreaker
 from app.services.retrieve import Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.similarity import SimilarityEncoder
-from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 from app.services.write_answer import WriteAnswer
 from app.settings import Settings

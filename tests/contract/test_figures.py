@@ -15,7 +15,7 @@ from app.api.protocols.linked_text import without_links
 from app.domain.book_id import BookId
 from app.domain.generated_text.events import GeneratedCitation
 from app.services.ingest import IngestRequest
-from tests.built_pages import write_site
+from tests.command_line import write_files
 from tests.serving import ScriptedGenerator, ingest, offline_settings, serving
 
 PAGES = {
@@ -134,7 +134,7 @@ def test_figures_of_a_built_site_are_on_its_own_origin(tmp_path: Path) -> None:
     }
     settings = offline_settings(tmp_path / "home")
     base = "https://nature.example/book"
-    folder = write_site(tmp_path / "site", pages)
+    folder = write_files(tmp_path / "site", pages)
     ingest(settings, IngestRequest(folder, book=BookId("nature"), base_url=base))
     with serving(settings) as address:
         shown = [answer(address, f"Show me the picture of a {one}") for one in ("prism", "tide")]

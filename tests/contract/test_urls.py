@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from app.adapters.reading.book import read_book
 from app.domain.document import Site
-from app.domain.errors import InputError
 from app.domain.links import page_key
 from app.domain.page_links import page_links
 from app.domain.urls import checked_base_url, encoded_path, encoded_url, with_anchor
@@ -105,6 +104,7 @@ def test_what_is_no_web_address_is_refused(url: str, run: Run, home: Path) -> No
     result = run("ingest", home / "a.md", "--base-url", url)
     assert (result.code, result.out) == (2, "")
     (line,) = result.err.splitlines()
+    assert "secret" not in line
     assert line.startswith("textbook-rag ingest: Invalid value for '--base-url': base URL ")
 
 
@@ -146,14 +146,6 @@ def test_a_configured_address_that_is_none_is_left_out(
     (warning,) = [str(one) for one in book.warnings if "base URL" in str(one)]
     assert re.match(rf"{file}: ", warning)
     assert not read_book(tmp_path, base_url="https://e.org").warnings
-
-
-def test_a_refusal_names_what_was_given_but_no_password() -> None:
-    with pytest.raises(InputError, match="javascript"):
-        checked_base_url("javascript:alert(1)")
-    with pytest.raises(InputError) as refused:
-        checked_base_url("https://user:secret@e.org")
-    assert "secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from app.adapters.reading.book import read_book
 from app.domain.languages import language_of_words
 from app.domain.terms import words
+from tests.command_line import write_files
 from tests.markdown_pages import read_text
 
 SPANISH = "# Uno\n\nLas plantas hacen azúcar de la luz que les llega, y de lo que hay en el aire.\n"
@@ -20,10 +21,7 @@ def book(folder: Path, config: str, text: str) -> set[str]:
     """Return the languages of a book of one page, of mdBook if it has a `[book]`, and its page."""
     name = "book.toml" if config.startswith("[book]") else "mkdocs.yml"
     files = {name: config, "src/SUMMARY.md": "- [Uno](a.md)", "src/a.md": text, "docs/a.md": text}
-    for file, content in files.items():
-        (folder / file).parent.mkdir(exist_ok=True)
-        (folder / file).write_text(content, encoding="utf-8")
-    read = read_book(folder)
+    read = read_book(write_files(folder, files))
     return {read.language, *(page.language for page in read.documents)}
 
 

@@ -17,7 +17,8 @@ from app.adapters.reading.book import read_book
 from app.adapters.reading.documents import OpenedBook
 from app.adapters.reading.site_pages import REPEATED, open_site_folder
 from app.domain.errors import FileRefused, InputError
-from tests.built_pages import BASE, canonical, item, links, page, write_site
+from tests.built_pages import BASE, canonical, item, links, page
+from tests.command_line import write_files
 from tests.conftest import ROOT
 from tests.recorded_cases import RecordedCases
 
@@ -27,7 +28,7 @@ FIXTURES = ROOT / "tests/fixtures/sites"
 def read(folder: Path, site: str) -> str:
     first, *pages = site.strip("\n").split("\n")
     kind, _, value = first.partition(": ")
-    write_site(folder, dict(one.split(": ", 1) for one in pages))
+    write_files(folder, dict(one.split(": ", 1) for one in pages))
     found = open_site_folder(*((FIXTURES / value,) if kind == "site" else (folder, value)))
     return "\n".join(line for one in found for line in shown(one))
 
@@ -74,7 +75,7 @@ def test_a_page_of_the_whole_book_is_left_out_even_if_it_is_listed(tmp_path: Pat
         )
         for name, own in texts.items()
     }
-    site = only(write_site(tmp_path, pages))
+    site = only(write_files(tmp_path, pages))
     assert files(site) == [f"{name}.html" for name in ("eyes", "ears", "beak", "beaks")]
     assert site.left_out == {REPEATED: ["all.html"]}
 
@@ -83,14 +84,14 @@ def test_a_page_that_is_too_large_is_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tree, "MAX_BYTES", 1_000)
-    folder = write_site(tmp_path, {"index.html": page(), "big.html": page("x" * 1_001)})
+    folder = write_files(tmp_path, {"index.html": page(), "big.html": page("x" * 1_001)})
     with pytest.raises(FileRefused, match=r"big\.html"):
         open_site_folder(folder, BASE)
 
 
 def test_files_outside_the_folder_are_not_read(tmp_path: Path) -> None:
-    secret = write_site(tmp_path / "outside", {"secret.html": page()})
-    folder = write_site(tmp_path / "site", {"index.html": page(links("../outside/secret.html"))})
+    secret = write_files(tmp_path / "outside", {"secret.html": page()})
+    folder = write_files(tmp_path / "site", {"index.html": page(links("../outside/secret.html"))})
     (folder / "link.html").symlink_to(secret / "secret.html")
     site = only(folder)
     assert files(site) == ["index.html"]
@@ -99,7 +100,7 @@ def test_files_outside_the_folder_are_not_read(tmp_path: Path) -> None:
 
 def test_a_single_page_is_a_site_at_its_canonical_or_given_address(tmp_path: Path) -> None:
     text = page("<main><p>Owls.</p></main>", canonical("owls.html"), "Owls", "de")
-    path = write_site(tmp_path, {"404.html": text, "other.html": page()}) / "404.html"
+    path = write_files(tmp_path, {"404.html": text, "other.html": page()}) / "404.html"
     urls = [one.url for given in ("", BASE) for one in only(path, given).pages]
     assert urls == [f"{BASE}owls.html", BASE]
     assert (only(path).title, only(path).language) == ("Owls", "de")
