@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from random import Random
 from typing import NamedTuple
 
 from hypothesis import strategies as st
 
+from app.adapters.langchain_splitters import split_recursively
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId
@@ -43,7 +44,8 @@ class Made(NamedTuple):
 
 @cache
 def tools() -> ChunkingTools:
-    return ChunkingTools(token_counter(), split_sentences)
+    count = token_counter()
+    return ChunkingTools(count, split_sentences, partial(split_recursively, count))
 
 
 def sentence(random: Random, words: int, language: str = "en") -> str:

@@ -20,7 +20,7 @@ import socket
 import threading
 import zlib
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, Self
@@ -313,18 +313,21 @@ def _reply(double: CohereDouble, body: Json) -> Reply:
     documents = body.get("documents") or []
     if not documents:
         return Reply(stand_alone(body["messages"][-1]["content"]))
-    question = set(words(body["messages"][-1]["content"]))
+    texts = {one["id"]: one["data"]["text"] for one in documents}
+    found = best_sentences(body["messages"][-1]["content"], texts)
+    return _cited(found) if found else Reply(NO_ANSWER)
+
+
+def best_sentences(question: str, texts: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The best two of the texts, by name, each with the sentence that shares most words."""
+    asked = set(words(question))
     found = []
-    for document in documents:
-        sentences = [s.strip() for s in SENTENCE.findall(document["data"]["text"]) if s.strip()]
-        best = max(sentences, key=lambda s: len(question & set(words(s))), default="")
-        score = len(question & set(words(best)))
-        if score:
-            found.append((score, best, document["id"]))
-    found.sort(key=lambda item: -item[0])
-    if not found:
-        return Reply(NO_ANSWER)
-    return _cited(found[:2])
+    for name, text in texts.items():
+        sentences = [one.strip() for one in SENTENCE.findall(text) if one.strip()]
+        best = max(sentences, key=lambda one: len(asked & set(words(one))), default="")
+        if score := len(asked & set(words(best))):
+            found.append((-score, name, best))
+    return [(name, best) for _, name, best in sorted(found, key=lambda one: one[0])[:2]]
 
 
 def stand_alone(conversation: str) -> str:
@@ -334,9 +337,9 @@ def stand_alone(conversation: str) -> str:
     return " ".join([*asked[-1:], last])
 
 
-def _cited(found: Sequence[tuple[int, str, str]]) -> Reply:
+def _cited(found: Sequence[tuple[str, str]]) -> Reply:
     text, citations = "", []
-    for _, sentence, name in found:
+    for name, sentence in found:
         text += " " if text else ""
         words_cited = sentence.rstrip(".!?")
         citations.append(citation(len(text), words_cited, name))

@@ -52,13 +52,12 @@ from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.feature_reranker import FeatureReranker
-from app.services.lexical import LexicalEncoder
+from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.page_locator import PageLocator
 from app.services.ports import Embedder, GenerationRequest, Generator, Reranker, VectorIndex
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.similarity import SimilarityEncoder
-from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 from app.services.write_answer import WriteAnswer
 from tests.made_chunks import count_words, made_chunk, made_manifest, made_passage

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from app.domain.prompts import NO_ANSWER, REWRITE_QUESTION
-from tests.cohere_double import SENTENCE, stand_alone, words
+from tests.cohere_double import best_sentences, stand_alone
 from tests.local_http import Handler, local_server
 
 
@@ -40,20 +40,13 @@ def quote_sources(request: dict[str, Any]) -> list[str]:
     if request["messages"][0]["content"] == REWRITE_QUESTION:
         return completion(stand_alone(request["messages"][-1]["content"]))
     sources, *_, question = [m["content"] for m in request["messages"] if m["role"] == "user"]
-    asked = set(words(question))
-    found = []
-    for number, text in re.findall(r"\[(\d+)\] [^\n]*\n(.*?)(?=\n\n\[\d+\] |\Z)", sources, re.S):
-        sentences = [one.strip() for one in SENTENCE.findall(text) if one.strip()]
-        best = max(sentences, key=lambda one: len(asked & set(words(one))), default="")
-        score = len(asked & set(words(best)))
-        if score:
-            found.append((-score, int(number), best))
-    quoted = [_numbered(best, number) for _, number, best in sorted(found)[:2]]
+    numbered = re.findall(r"\[(\d+)\] [^\n]*\n(.*?)(?=\n\n\[\d+\] |\Z)", sources, re.S)
+    quoted = [_numbered(best, number) for number, best in best_sentences(question, dict(numbered))]
     answer = " ".join(quoted) or NO_ANSWER
     return completion(*(answer[at : at + 7] for at in range(0, len(answer), 7)))
 
 
-def _numbered(sentence: str, number: int) -> str:
+def _numbered(sentence: str, number: str) -> str:
     text = sentence.rstrip(".!?")
     return f"{text} [{number}]{sentence[len(text) :] or '.'}"
 

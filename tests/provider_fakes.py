@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -17,14 +18,17 @@ from app.services.budget import Budget
 from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
 
+_FOLDER = TemporaryDirectory()
+"""Deleted when the tests end."""
+
 
 def free_calls(
     model: str = "llama",
     price: Price | None = None,
     **options: Any,
 ) -> ProviderCalls:
-    """Without a budget, and without a file: what is free is not counted."""
-    budget = Budget(SqliteSpending(Path("never-written")), {})
+    """Without a limit on spending."""
+    budget = Budget(SqliteSpending(Path(_FOLDER.name) / "spending.sqlite"), {})
     given = {"breaker": CircuitBreaker("the provider"), **options}
     return ProviderCalls(model, budget, price, **given)
 

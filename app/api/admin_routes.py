@@ -37,7 +37,7 @@ SiteKind = Annotated[Site | None, Query(description="Detected from the folder un
 BaseUrl = Annotated[
     str, Query(max_length=2_000, description="URL of the book's site, for the deep links.")
 ]
-_ARCHIVE = {"schema": {"type": "string", "format": "binary"}}
+_ARCHIVE = {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
 
 
 @router.post(
@@ -48,10 +48,7 @@ _ARCHIVE = {"schema": {"type": "string", "format": "binary"}}
         "requestBody": {
             "description": "A zip archive of the book's folder, at most 256 MiB.",
             "required": True,
-            "content": {
-                "application/zip": _ARCHIVE,
-                "application/octet-stream": _ARCHIVE,
-            },
+            "content": _ARCHIVE,
         }
     },
 )

@@ -102,19 +102,17 @@ async def chat(body: ChatRequest, request: Request) -> Response:
     return PrintableResponse(await answered(body, request))
 
 
-@router.post("/search", tags=["answers"], summary="Search without answering")
-async def search(body: SearchRequest, request: Request) -> SearchBody:
+@router.post(
+    "/search", tags=["answers"], summary="Search without answering", response_model=SearchBody
+)
+async def search(body: SearchRequest, request: Request) -> Response:
     """Find the chunks of the book that are nearest to the question."""
-    asked = books_for(request, body.book)
+    books = SearchFilter(books=books_for(request, body.book))
     require_length(body.question)
-    query = SearchQuery(
-        question=body.question,
-        k=body.k,
-        filter=SearchFilter(books=asked),
-    )
+    query = SearchQuery(question=body.question, k=body.k, filter=books)
     result = await while_connected(request, searched(query, request, body.page_url))
     hits = [HitBody.of(hit) for hit in result.hits]
-    return SearchBody(hits=hits, degraded=list(result.degraded))
+    return PrintableResponse({"hits": hits, "degraded": result.degraded})
 
 
 @router.get("/books", tags=["books"], summary="The books of the index")

@@ -34,7 +34,7 @@ from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.feature_reranker import FeatureReranker
-from app.services.lexical import LexicalEncoder
+from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.paragraphs import CiteParagraph
@@ -44,7 +44,6 @@ from app.services.resilience import CircuitBreaker
 from app.services.retrieve import Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.similarity import SimilarityEncoder
-from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 from app.services.write_answer import WriteAnswer
 from app.settings import Settings
@@ -72,7 +71,6 @@ class Application:
     retrieve: Retrieve
     answer: AnswerQuestion
     glossary: LookUpTerms
-    places: PageLocator
     pages: BookPages
     budget: Budget
     breakers: Mapping[str, CircuitBreaker] = field(default_factory=dict)
@@ -170,7 +168,6 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             retrieve=retrieve,
             answer=answer,
             glossary=LookUpTerms(index),
-            places=answer.consult.places,
             pages=book_pages(settings),
             check_model=model.check if model else None,
             budget=providers.budget,

@@ -39,7 +39,6 @@ def chunk_book(
     request: IngestRequest,
     advance: Advance = ignore,
     embed: EmbedTexts | None = None,
-    embeds_tokens: bool = False,
     longest_text: int | None = None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of one document after the other.
@@ -54,7 +53,6 @@ def chunk_book(
         split_sentences=split_sentences,
         split_recursively=partial(_split_recursively, count_tokens),
         embed=embed,
-        embeds_tokens=embeds_tokens,
     )
     for document in book.documents:
         yield from stream_chunks(document, book, config, tools)

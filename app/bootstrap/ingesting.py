@@ -41,7 +41,6 @@ def ingest_book(
         chunk_book=partial(
             chunk_book,
             embed=embed_from_thread(embedder),
-            embeds_tokens=embed_in_context is not None,
             longest_text=embedder.tariff.tokens_per_text,
         ),
         embedder=embedder,

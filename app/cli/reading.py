@@ -88,7 +88,7 @@ async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iter
     semantic = request.strategy == StrategyName.SEMANTIC
     # Late chunking needs a model only to embed; a neural model limits the size of a text.
     if not semantic and not settings.embedder.startswith("fastembed"):
-        return chunk_book(book, request, embeds_tokens=True)
+        return chunk_book(book, request)
     async with open_application(settings) as app:
         ingest = app.ingest
         return await asyncio.to_thread(lambda: [*ingest.chunk_book(book, request, ignore)])

@@ -65,13 +65,14 @@ def _around_subject(language: str) -> re.Pattern[str] | None:
     """Compile the phrases for a sentence in which words are separated by single blanks."""
     known = known_language(language)
     if known.unspaced:
-        phrases = sorted(known.unspaced.split(), key=len, reverse=True)
+        longest_first = sorted(known.unspaced.split(), key=len, reverse=True)
         # Elsewhere the words of an end are parts of words, such as 吗啡.
         end = rf"(?:{known.closing})?(?:[？！。?!]+|(?=[，,\s])|$)"
-        return re.compile("|".join([*phrases, end]))
-    if not known.opening:
+        return re.compile("|".join([*longest_first, end]))
+    phrases = known.opening, known.closing, known.filler
+    if not any(phrases):
         return None
-    opening, closing, filler = map(_with_variants, (known.opening, known.closing, known.filler))
+    opening, closing, filler = (_with_variants(one) or "(?!)" for one in phrases)
     return re.compile(
         # Possessive and atomic: a word may be a phrase and part of another, so that the number of
         # ways to split a question would grow exponentially.
@@ -113,7 +114,7 @@ def without_context(question: str, language: str) -> str:
     anaphor, which would refer to them.
     """
     known = known_language(language)
-    if not known.asks:
+    if not (known.asks and known.reader):
         return question
     asks, reader = (_compiled(rf"\W{{0,3}}(?:{one})\b") for one in (known.asks, known.reader))
     sentences = _clauses(question.strip(), language)

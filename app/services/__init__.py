@@ -1,8 +1,7 @@
 """Use cases. They import only the domain; everything outside the process is behind `ports`.
 
 - ingest: `ingest`, `ingest_plan`, `chunk_vectors`, `phases`
-- search: `analyse_question`, `lexical`, `similarity`, `vocabulary`, `cross_lingual`,
-  `term_upper_bounds`, `retrieve`, `feature_reranker`
+- search: `analyse_question`, `lexical`, `similarity`, `vocabulary`, `retrieve`, `feature_reranker`
 - answers: `answer_question`, `consultation`, `page_locator`, `answerability_scorer`,
   `chapter_requests`, `write_answer`, `show_figures`
 - parts of a book: `paragraphs`, `page_glossary`, `page_suggestions`

@@ -5,7 +5,6 @@ Only this module encodes the texts of a question. Later steps compare the terms 
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,17 +25,14 @@ from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
 from app.domain.search_text import SearchText, bare_question, search_text, without_context
 from app.domain.terms import Terms
-from app.services.lexical import LexicalEncoder
+from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.ports import Embedder, QuestionRewriter
 from app.services.recording import degraded_by, stage
 from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
-from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 
 _WORD = re.compile(r"(?<![\w'\u2019])[^\W_]*[^\W\d_][^\W_]*")
 """A word with a letter, and not the end of a contraction: "I'm"."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +169,7 @@ class AnalyseQuestion:
                 with stage("rewrite"):
                     rewritten = await self.rewriter.rewrite(query.question, query.history)
             except ProviderError as error:
-                degraded.append(degraded_by(_log, "retrieve.rewrite_failed", "rewrite", error))
+                degraded.append(degraded_by("rewrite", error))
             else:
                 return rewritten_by_model(rewritten, query.question)
 
@@ -195,7 +191,7 @@ class AnalyseQuestion:
             with stage("embedding"):
                 return await self.embedder.embed_query(question)
         except ProviderError as error:
-            degraded.append(degraded_by(_log, "retrieve.embedding_failed", "embedding", error))
+            degraded.append(degraded_by("embedding", error))
             return None
 
     async def _terms(self, asked: Standalone, language: str, books: BookList) -> QuestionTerms:

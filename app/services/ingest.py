@@ -13,10 +13,12 @@ from typing import TypeAlias
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import StrategyName
 from app.domain.document import Book
 from app.domain.errors import (
     BookError,
     BookNotFound,
+    ConfigError,
     IndexBusy,
     IndexUnreadable,
     ProviderError,
@@ -48,6 +50,10 @@ from app.services.recording import recording
 
 __all__ = ["ChunkBook", "IngestBook", "IngestReport", "IngestRequest", "ReadBook"]
 
+_NO_TOKEN_VECTORS = (
+    "the chunking strategy 'late' needs an embedder with a vector for each token, as "
+    "RAG_EMBEDDER=fastembed:sentence-transformers/all-MiniLM-L6-v2 (`scripts/setup local`)"
+)
 WRITE_BATCH = 256
 """Chunks with vectors in memory at a time."""
 
@@ -82,6 +88,8 @@ class IngestBook:
         Readers see the old generation until the last step. On an error the index is unchanged;
         vectors received so far stay in the cache.
         """
+        if request.strategy == StrategyName.LATE and self.embed_in_context is None:
+            raise ConfigError(_NO_TOKEN_VECTORS)
         started = perf_counter()
         listed = await self.index.books()
         book = await self._read(request, phases)

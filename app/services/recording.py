@@ -17,6 +17,8 @@ from app.domain.answer import Answer
 from app.domain.cost import NOTHING, Units
 from app.domain.errors import BudgetSpent, ProviderAuthError, ProviderError, RagError
 
+_log = logging.getLogger(__name__)
+
 REQUEST = "request"
 """The step of a failure that ended the whole request."""
 
@@ -129,7 +131,7 @@ def stage(name: str) -> Iterator[None]:
         record.seconds[name] = record.seconds.get(name, 0.0) + perf_counter() - began
 
 
-def degraded_by(log: logging.Logger, event: str, step: str, error: ProviderError) -> str:
+def degraded_by(step: str, error: ProviderError) -> str:
     """Log and record the failure of a step; return its entry of `degraded`.
 
     A refused key is logged as an error, since it is permanent; other failures as warnings. A spent
@@ -139,8 +141,7 @@ def degraded_by(log: logging.Logger, event: str, step: str, error: ProviderError
     if isinstance(error, BudgetSpent):
         return "budget"
     level = logging.ERROR if isinstance(error, ProviderAuthError) else logging.WARNING
-    fields = {"error": failure.code, "status": failure.status, "reason": failure.reason}
-    log.log(level, event, extra=fields)
+    _log.log(level, "step.failed", extra=asdict(failure))
     return step
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,8 +9,7 @@ from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.errors import ProviderError
 from app.domain.retrieval.context_assembly import assemble
-from app.domain.retrieval.fusion import Fused, fuse
-from app.domain.retrieval.query import Candidates, ContextPassage, Hit, SearchQuery
+from app.domain.retrieval.query import Candidates, ContextPassage, Fused, Hit, SearchQuery, fuse
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.book_scope import degraded_books, scope_of
 from app.services.feature_reranker import DEPTH, FeatureReranker
@@ -20,8 +18,6 @@ from app.services.recording import degraded_by, stage
 
 CANDIDATES = 50
 """Number of chunks taken from each list, and passed to the reranker."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +63,7 @@ class Retrieve:
                     hits = await _reranked(reranker, asked.texts.question, hits)
                 relevance = hits[0].score if reranker.calibrated else None
             except ProviderError as error:
-                degraded.append(degraded_by(_log, "retrieve.rerank_failed", "rerank", error))
+                degraded.append(degraded_by("rerank", error))
         # A spent budget may stop several steps, but is listed once.
         return RetrievalResult(hits[: query.k], tuple(dict.fromkeys(degraded)), relevance)
 

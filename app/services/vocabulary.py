@@ -24,9 +24,8 @@ from app.domain.indexed_book import BookList, BookManifest
 from app.domain.languages import clearly_another_language, known_language
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_cache import BookCache
-from app.services.lexical import LexicalEncoder
+from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.ports import VectorIndex
-from app.services.term_upper_bounds import TermUpperBounds
 
 MOST_BOOKS = 16
 """Books whose words are cached, about 3 MB each. In more books no similar words are looked for."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -45,8 +44,6 @@ from app.services.consultation import Consultation
 from app.services.ports import GenerationRequest, Generator, ParagraphScorer
 from app.services.recording import degraded_by, failed_step, stage
 from app.services.similarity import SimilarityEncoder
-
-_log = logging.getLogger(__name__)
 
 NEAREST_SECTIONS = 3
 """Number of sections listed in a refusal."""
@@ -199,7 +196,7 @@ def _degraded(
 ) -> Consultation:
     """Return `read` with what was wrong with the model's text, if anything, in `degraded`."""
     if isinstance(end, ProviderError):
-        step = degraded_by(_log, "answer.generator_failed", "generator", end)
+        step = degraded_by("generator", end)
     elif builder.unsupported or not builder.text.strip():
         step = "unsupported"
         failed_step(step, step, "the book supports too little of the text")

@@ -20,16 +20,13 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 from markdown_it import MarkdownIt
 
 from app.adapters.reading.book import read_book
-from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
-from app.domain.chunking.config import ChunkingConfig, ChunkingTools
-from app.domain.chunking.strategies import stream_chunks
+from app.bootstrap.chunking import chunk_book
+from app.services.ingest_plan import IngestRequest
 
 
 def read_and_chunk(folder: Path) -> None:
-    book, tools = read_book(folder), ChunkingTools(token_counter(), split_sentences)
-    for document in book.documents:
-        list(stream_chunks(document, book, ChunkingConfig(), tools))
+    list(chunk_book(read_book(folder), IngestRequest(folder)))
 
 
 def floor(texts: Sequence[str]) -> None:

@@ -57,8 +57,8 @@ def test_a_model_that_refuses_the_account_leaves_the_books_own_words_and_the_rea
     answer = asked.json()
     assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
     (line,) = asked.err.splitlines()
-    assert "[error] answer.generator_failed" in line
-    assert "error=provider_auth status=401" in line
+    assert "[error] step.failed" in line
+    assert "code=provider_auth status=401" in line
 
 
 def test_blocks_and_chunks_are_json_lines_with_their_spans(run: Run, tiny: Path) -> None:
@@ -91,6 +91,7 @@ WRONG = {
     f"ask {'x' * 20_000}": "the question has 20,000 characters",
     "serve --port 99999": "'--port': Input should be less than or equal to 65535",
     "ingest nowhere": "nowhere: ",
+    "ingest none.zip": "none.zip: no such file or folder",
     "ingest empty": "empty: ",
     "ingest latin": "page.md:3: not UTF-8",
     f"ingest {'long' * 1_000}": "File name too long",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -54,7 +53,7 @@ async def late(home: Path, models: Path) -> AsyncIterator[LateBench]:
         late = LateBench(bench, embedder)
         bench.use_case = replace(
             bench.use_case,
-            chunk_book=partial(chunk_book, embeds_tokens=True),
+            chunk_book=chunk_book,
             embedder=embedder,
             embed_in_context=late.embed,
         )

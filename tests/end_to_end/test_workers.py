@@ -14,16 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from app.bootstrap.application import application
 from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
-from app.services.phases import Phases
-from app.settings import Settings
 from tests.command_line import Run
 from tests.index_stores import NOT_RUN, URL, real_server
 from tests.ingesting import edit, make_book
 from tests.served_process import Served, served_process
-from tests.serving import offline_settings
+from tests.serving import ingest, offline_settings
 
 WORKERS = 4
 BOOK = BookId("lamps")
@@ -72,14 +69,6 @@ def one_of_each(served: Served, count: int) -> dict[str, HTTPConnection]:
     return found
 
 
-def ingest(settings: Settings, folder: Path) -> None:
-    async def run() -> None:
-        async with application(settings) as rag:
-            await rag.ingest.run(IngestRequest(folder, base_url="https://book"), Phases())
-
-    asyncio.run(run())
-
-
 @needs_server
 @pytest.mark.timeout(300)
 def test_every_worker_sees_a_new_generation_and_a_dead_one_is_replaced(home: Path) -> None:
@@ -87,8 +76,9 @@ def test_every_worker_sees_a_new_generation_and_a_dead_one_is_replaced(home: Pat
     place = {"qdrant_url": URL, "qdrant_collection_prefix": prefix}
     settings = offline_settings(home / "state", **place)
     book = make_book(home / BOOK, pages=2)
+    request = IngestRequest(book, base_url="https://book")
     try:
-        ingest(settings, book)
+        ingest(settings, request)
         environment = {
             "RAG_WORKERS": str(WORKERS),
             "QDRANT_URL": URL,
@@ -102,7 +92,7 @@ def test_every_worker_sees_a_new_generation_and_a_dead_one_is_replaced(home: Pat
                 for connection in connections.values():
                     assert word not in asked(connection, word)
                 edit(book / "page0.md", "beam", f"beam {word}")
-                ingest(settings, book)
+                ingest(settings, request)
                 published = time.perf_counter()
                 waiting = dict(connections)
                 while waiting:

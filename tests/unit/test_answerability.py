@@ -23,7 +23,7 @@ from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
 from app.domain.search_text import bare_question
 from app.domain.terms import words
-from app.services.term_upper_bounds import TermUpperBounds
+from app.services.lexical import TermUpperBounds
 from tests.fake_world import FakeIndex, FakeTerms, World, chunk, make_chunk, passage
 from tests.made_chunks import count_words, made_manifest
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from random import Random
 
@@ -18,7 +17,6 @@ from app.adapters.langchain_splitters import split_recursively
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import (
     ChunkingConfig,
-    ChunkingTools,
     FixedConfig,
     PackingConfig,
     RecursiveConfig,
@@ -44,13 +42,7 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
     return vectors
 
 
-TOOLS = ChunkingTools(
-    tools().count_tokens,
-    tools().split_sentences,
-    split_recursively=partial(split_recursively, tools().count_tokens),
-    embed=embed,
-    embeds_tokens=True,
-)
+TOOLS = replace(tools(), embed=embed)
 
 
 def chunk(document: Document, strategy: StrategyName, **settings: object) -> list[Chunk]:
@@ -75,18 +67,11 @@ def test_every_strategy_gives_the_text_of_the_book_and_loses_nothing(
         assert before.overlap_end == after.overlap_start
 
 
-@pytest.mark.parametrize(
-    ("strategy", "what"),
-    [
-        (StrategyName.RECURSIVE, "a recursive splitter"),
-        (StrategyName.SEMANTIC, "an embedder"),
-        (StrategyName.LATE, "an embedder with a vector for each token"),
-    ],
-)
-def test_a_strategy_without_its_tool_says_what_it_needs(strategy: StrategyName, what: str) -> None:
+def test_semantic_without_an_embedder_says_what_it_needs() -> None:
     document = place([prose("A text.")])
-    with pytest.raises(ConfigError, match=f"'{strategy.value}' needs {what}"):
-        list(stream_chunks(document, book_of(document), ChunkingConfig(strategy=strategy), tools()))
+    config = ChunkingConfig(strategy=StrategyName.SEMANTIC)
+    with pytest.raises(ConfigError, match="'semantic' needs an embedder"):
+        list(stream_chunks(document, book_of(document), config, tools()))
 
 
 def test_fixed_windows_have_their_size_and_overlap_in_characters() -> None:

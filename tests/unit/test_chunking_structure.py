@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import ChunkingConfig, PackingConfig
+from app.domain.chunking.config import ChunkingConfig, PackingConfig, StrategyName
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Document
 from tests.chunking_documents import (
@@ -142,7 +142,8 @@ def test_small_sections_share_a_chunk_and_the_chunk_stands_under_what_they_share
     assert chunks[0].embedding_text.startswith("Page\n\n")
 
 
-def test_kinds_that_are_left_out_take_headings_along_that_have_nothing_else() -> None:
+@pytest.mark.parametrize("strategy", ["structure", "sentence", "fixed"])
+def test_kinds_that_are_left_out_take_headings_along_that_have_nothing_else(strategy: str) -> None:
     document = place(
         [
             heading("Text"),
@@ -155,7 +156,7 @@ def test_kinds_that_are_left_out_take_headings_along_that_have_nothing_else() ->
             prose(3, 2),
         ]
     )
-    config = ChunkingConfig(exclude=(BlockKind.GLOSSARY_ENTRY,))
+    config = ChunkingConfig(StrategyName(strategy), exclude=(BlockKind.GLOSSARY_ENTRY,))
     text = str([(each.heading_path, each.text_content) for each in chunk(document, config)])
     assert "Text" in text
     assert "End" in text

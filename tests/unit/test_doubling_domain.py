@@ -9,14 +9,10 @@ from functools import partial
 import pytest
 
 from app.adapters.index_terms import IndexTerms
-from app.adapters.langchain_splitters import split_recursively
-from app.adapters.sentences import split_sentences
-from app.adapters.tokens import token_counter
 from app.domain import ledger_matching
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import (
     ChunkingConfig,
-    ChunkingTools,
     FixedConfig,
     PackingConfig,
     RecursiveConfig,
@@ -31,6 +27,7 @@ from app.domain.page_links import page_links
 from app.services.ingest_plan import compare, fingerprint
 from app.services.lexical import chunk_vector
 from tests.attacking import steps
+from tests.chunking_documents import tools
 from tests.markdown_pages import as_book, read_page
 from tests.reading_patterns import PATTERNS, Pattern, inside, numbered, times
 
@@ -119,8 +116,6 @@ class Page:
     chunks: Sequence[Chunk]
 
 
-COUNT = token_counter()
-TOOLS = ChunkingTools(COUNT, split_sentences, partial(split_recursively, COUNT))
 TERMS = IndexTerms()
 
 
@@ -131,7 +126,7 @@ def made(text: str) -> Page:
 
 def chunked(book: Book, **settings: object) -> list[Chunk]:
     config = replace(SIZES, **settings)  # type: ignore[arg-type]  # by name
-    return [one for page in book.documents for one in stream_chunks(page, book, config, TOOLS)]
+    return [one for page in book.documents for one in stream_chunks(page, book, config, tools())]
 
 
 def edited(book: Book) -> Book:

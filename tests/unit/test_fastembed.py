@@ -14,8 +14,7 @@ from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import inner_products
 from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
-from app.services.cross_lingual import CrossLingualScorer
-from app.services.similarity import embed_documents
+from app.services.similarity import CrossLingualScorer, embed_documents
 from tests.tiny_models import DIMENSION, EMBEDDER, RERANKER, write_embedder, write_reranker
 
 WORDS = [*"query passage owl mouse vole night prey".split(), *(f"w{n}" for n in range(300))]

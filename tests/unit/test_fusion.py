@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.book_id import BookId
-from app.domain.retrieval.fusion import fuse
-from app.domain.retrieval.query import Candidates, ScoredId
+from app.domain.retrieval.query import Candidates, ScoredId, fuse
 
 
 def scored(**scores: float) -> tuple[ScoredId, ...]:

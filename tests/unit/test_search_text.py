@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.domain.languages import LANGUAGES, Language
 from app.domain.search_text import search_text, without_context
 
 KEPT = [
@@ -85,3 +86,11 @@ def test_sentences_about_the_reader_are_context(language: str, question: str, re
 @pytest.mark.parametrize(("language", "question"), WITH_CONTEXT)
 def test_sentences_that_may_name_the_subject_are_no_context(language: str, question: str) -> None:
     assert without_context(question, language) == question
+
+
+def test_a_language_may_have_phrases_of_one_sort_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LANGUAGES, "xx", Language(frozenset(), frozenset(), filler="umm"))
+    assert search_text("Umm, what, umm is osmosis? I ask, umm", "xx").text == (
+        "what, is osmosis? I ask"
+    )
+    assert without_context("I ask. What is osmosis?", "xx") == "I ask. What is osmosis?"

@@ -8,10 +8,10 @@ import re
 import time
 from array import array
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from cachetools import LRUCache
 
@@ -21,11 +21,10 @@ from app.domain.errors import ConfigError, ProviderError
 from app.domain.retrieval.query import Vector
 from app.services.provider_calls import Call, ProviderCalls
 
-Tier: TypeAlias = Literal["trial", "production"]
 _PER_MINUTE = Tariff(
     texts_per_call=95, tokens_per_call=48_000, calls_per_minute=2_000, texts_per_minute=2_000
 )
-TARIFFS: Mapping[Tier, Tariff] = {
+TARIFFS = {
     "trial": replace(
         _PER_MINUTE, tokens_per_call=4_500, calls_per_minute=100, tokens_per_minute=100_000
     ),

@@ -14,7 +14,6 @@ from app.domain.answering.units import (
     NEVER_QUOTED,
     SplitSentences,
     Unit,
-    ends_sentence,
     has_sentence,
     units_of,
     whole_unit,
@@ -156,7 +155,7 @@ def _leading(blocks: Sequence[Unit], max_words: int) -> Sequence[Unit]:
 def _first_sentence(section: Iterable[Unit]) -> Sequence[Unit]:
     """Return the first unit that is a sentence, else the first one that introduces nothing."""
     found = [one for one in section if not one.text.endswith(INTRODUCING)]
-    return [one for one in found if ends_sentence(one.text)][:1] or found[:1]
+    return [one for one in found if has_sentence(one.text)][:1] or found[:1]
 
 
 def summary_sections(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:

@@ -50,12 +50,11 @@ def exercises(context: Sequence[ContextPassage]) -> list[ContextPassage]:
     """
     found = []
     for one in context:
-        heading = "".join(one.passage.heading_path[-1:])
-        if one.passage.kind is BlockKind.EXERCISE and heading.endswith("?"):
-            asked = replace(one.passage, text=heading, kind=BlockKind.HEADING)
+        passage, heading = one.passage, "".join(one.passage.heading_path[-1:])
+        if passage.kind is BlockKind.EXERCISE:
+            asks = heading.endswith("?")
+            asked = replace(passage, text=heading, kind=BlockKind.HEADING) if asks else passage
             found.append(replace(one, passage=asked))
-        elif one.passage.kind is BlockKind.EXERCISE:
-            found.append(one)
     return found
 
 

@@ -130,7 +130,7 @@ def refusal_text(language: str, sections: int) -> str:
 def do_not_mention(words: Sequence[str]) -> str:
     """Return what the passages below an uncertain answer's notice lack, in English; "" if nothing.
 
-    Words are only looked for in English: see `AnswerabilityScorer.unmentioned`.
+    Words are only looked for in English: see `AnalyseQuestion`.
     """
     quoted = ", ".join(f"\u201c{word}\u201d" for word in words)
     return f"They do not mention {quoted}." if words else ""

@@ -169,11 +169,6 @@ def has_sentence(text: str) -> bool:
     return _SENTENCE_END.search(text) is not None
 
 
-def ends_sentence(text: str) -> bool:
-    """Whether the text ends as a sentence does."""
-    return any(found.end() == len(text) for found in _SENTENCE_END.finditer(text))
-
-
 def announces(passage: Passage) -> bool:
     """Whether the text introduces the next one."""
     return passage.kind not in WHOLE and passage.text.rstrip().endswith(INTRODUCING)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from app.domain.document import BlockKind, Span
-from app.domain.errors import ConfigError, UnknownStrategy
+from app.domain.errors import UnknownStrategy
 
 
 class StrategyName(StrEnum):
@@ -164,13 +164,7 @@ class ChunkingTools:
     count_tokens: Callable[[str], int]
     split_sentences: Callable[[str, str], list[Span]]
     """(text, ISO 639-1 code) -> sentence spans without blanks at the ends."""
-    split_recursively: Callable[[str, RecursiveConfig], list[Span]] | None = None
+    split_recursively: Callable[[str, RecursiveConfig], list[Span]]
     """(text, sizes) -> ascending spans. For `recursive` and `auto`."""
     embed: Callable[[Sequence[str]], Sequence[Sequence[float]]] | None = None
     """Returns one vector for each text. For `semantic`."""
-    embeds_tokens: bool = False
-    """Whether the embedder has a vector for each token. For `late`."""
-
-
-def missing_tool(strategy: StrategyName, what: str) -> ConfigError:
-    return ConfigError(f"the chunking strategy {strategy.value!r} needs {what}")

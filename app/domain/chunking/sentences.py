@@ -11,12 +11,11 @@ from app.domain.chunking.config import (
     ChunkingConfig,
     ChunkingTools,
     PackingConfig,
-    StrategyName,
-    missing_tool,
 )
 from app.domain.chunking.packer import Unit, pack
 from app.domain.chunking.pieces import PROSE_KINDS, BlockSplitter, Piece
-from app.domain.document import BlockKind, Document
+from app.domain.document import Document
+from app.domain.errors import ConfigError
 from app.domain.percentile import percentile
 
 _CUT_WITHIN_TOPIC = 2.0
@@ -26,17 +25,18 @@ _CUT_WITHIN_TOPIC = 2.0
 def sentence(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Group sentences up to a target size; the next chunk repeats the last ones."""
     splitter = BlockSplitter(document.language, tools, config.sentence.maximum)
-    found = _sentences(document, splitter, config.exclude)
+    found = _sentences(document, splitter)
     return _drafts([Unit([piece], cut=0.0) for piece in found], config.sentence, splitter)
 
 
 def semantic(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Cut between sentences whose vectors are far apart. ConfigError without an embedder."""
     if tools.embed is None:
-        raise missing_tool(StrategyName.SEMANTIC, "an embedder")
+        message = "the chunking strategy 'semantic' needs an embedder"
+        raise ConfigError(message)
     sizes = config.semantic
     splitter = BlockSplitter(document.language, tools, sizes.maximum)
-    pieces = list(_sentences(document, splitter, config.exclude))
+    pieces = list(_sentences(document, splitter))
     texts = [piece.text for piece in pieces]
     # Each with its neighbours, because vectors of longer texts vary less.
     ranges = [slice(max(at - sizes.window, 0), at + sizes.window + 1) for at in range(len(texts))]
@@ -48,14 +48,12 @@ def semantic(document: Document, config: ChunkingConfig, tools: ChunkingTools) -
     return _drafts(units, sizes, splitter)
 
 
-def _sentences(
-    document: Document, splitter: BlockSplitter, exclude: Sequence[BlockKind]
-) -> Iterator[Piece]:
+def _sentences(document: Document, splitter: BlockSplitter) -> Iterator[Piece]:
     """Yield each sentence of a paragraph and each other block; split those above the limit."""
     for block in document.blocks:
-        if block.kind in PROSE_KINDS and block.kind not in exclude:
+        if block.kind in PROSE_KINDS:
             yield from splitter.units(block, 0, len(block.text))
-        elif block.kind not in exclude:
+        else:
             yield from splitter.pieces(block)
 
 

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from app.domain.chunking.builder import ChunkDraft, build_chunks
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import ChunkingConfig, ChunkingTools, StrategyName, missing_tool
+from app.domain.chunking.config import ChunkingConfig, ChunkingTools, StrategyName
 from app.domain.chunking.sentences import semantic, sentence
 from app.domain.chunking.structure import structure, structure_of
 from app.domain.chunking.windows import auto, fixed, recursive
-from app.domain.document import Book, Document
+from app.domain.document import Block, BlockKind, Book, Document
 
 Strategy: TypeAlias = Callable[[Document, ChunkingConfig, ChunkingTools], list[ChunkDraft]]
 """Cuts a document into drafts of chunks, in order and deterministically."""
-
-_TOKEN_VECTORS = (
-    "an embedder with a vector for each token, as "
-    "RAG_EMBEDDER=fastembed:sentence-transformers/all-MiniLM-L6-v2 (`scripts/setup local`)"
-)
 
 
 def late(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Late chunking: embed the whole document, then pool the token vectors of each chunk.
 
     The chunks are those of `structure`, without overlap. The model gets their embedding texts in
-    order as the document. ConfigError if the embedder has no token vectors.
+    order as the document.
 
     Günther et al., "Late Chunking: Contextual Chunk Embeddings Using Long-Context Embedding
     Models", 2024.
     """
-    if not tools.embeds_tokens:
-        raise missing_tool(StrategyName.LATE, _TOKEN_VECTORS)
-    return structure_of(document, config.exclude, config.late, tools)
+    return structure_of(document, config.late, tools)
 
 
 STRATEGIES: Mapping[StrategyName, Strategy] = {
@@ -53,9 +46,31 @@ def stream_chunks(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> Iterable[Chunk]:
     """Chunk the document by the strategy of `config`."""
-    drafts = STRATEGIES[config.strategy](document, config, tools)
+    blocks = _without(document.blocks, config.exclude) if config.exclude else document.blocks
+    drafts = STRATEGIES[config.strategy](replace(document, blocks=blocks), config, tools)
     chunks = build_chunks(drafts, document, book, config, tools.count_tokens)
     return _within_document(chunks) if config.strategy is StrategyName.LATE else chunks
+
+
+def _without(blocks: Sequence[Block], exclude: Sequence[BlockKind]) -> tuple[Block, ...]:
+    """Leave out blocks of these kinds, and the headings of sections that have nothing else.
+
+    A heading without anything below it stays: it may be all the text that a page has of a question.
+    """
+    body = [block for block in blocks if block.kind is not BlockKind.HEADING]
+    kept = _paths(block for block in body if block.kind not in exclude)
+    left_out = _paths(body) - kept
+    return tuple(
+        block
+        for block in blocks
+        if block.kind not in exclude
+        and not (block.kind is BlockKind.HEADING and block.heading_path in left_out)
+    )
+
+
+def _paths(blocks: Iterable[Block]) -> set[tuple[str, ...]]:
+    paths = {block.heading_path for block in blocks}
+    return {path[:length] for path in paths for length in range(1, len(path) + 1)}
 
 
 def _within_document(chunks: Iterable[Chunk]) -> list[Chunk]:

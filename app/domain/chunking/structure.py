@@ -27,15 +27,14 @@ _SENTENCE_END = re.compile(r"[.!?:\u3002\uff01\uff1f][\"'*_)\]\u201d\u2019\s]*$"
 
 def structure(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Chunk by whole blocks of a section; small sections share a chunk."""
-    return structure_of(document, config.exclude, config.structure, tools)
+    return structure_of(document, config.structure, tools)
 
 
 def structure_of(
-    document: Document, exclude: Sequence[BlockKind], sizes: PackingConfig, tools: ChunkingTools
+    document: Document, sizes: PackingConfig, tools: ChunkingTools
 ) -> list[ChunkDraft]:
     splitter = BlockSplitter(document.language, tools, sizes.maximum)
-    blocks = _without(document.blocks, exclude)
-    streams = _streams([piece for block in blocks for piece in splitter.pieces(block)])
+    streams = _streams([piece for block in document.blocks for piece in splitter.pieces(block)])
     runs = [run for units in streams for run in pack(units, sizes)]
     runs.sort(key=lambda run: run[0].number)
     overlaps = [[], *(_overlap(before, run, sizes, splitter) for before, run in pairwise(runs))]
@@ -43,27 +42,6 @@ def structure_of(
         ChunkDraft([piece for unit in run for piece in unit.pieces], overlap)
         for run, overlap in zip(runs, overlaps, strict=False)
     ]
-
-
-def _without(blocks: Sequence[Block], exclude: Sequence[BlockKind]) -> list[Block]:
-    """Leave out blocks of these kinds, and the headings of sections that have nothing else.
-
-    A heading without anything below it stays: it may be all the text that a page has of a question.
-    """
-    body = [block for block in blocks if block.kind is not BlockKind.HEADING]
-    kept = _paths(block for block in body if block.kind not in exclude)
-    left_out = _paths(body) - kept
-    return [
-        block
-        for block in blocks
-        if block.kind not in exclude
-        and not (block.kind is BlockKind.HEADING and block.heading_path in left_out)
-    ]
-
-
-def _paths(blocks: Iterable[Block]) -> set[tuple[str, ...]]:
-    paths = {block.heading_path for block in blocks}
-    return {path[:length] for path in paths for length in range(1, len(path) + 1)}
 
 
 def _streams(pieces: Sequence[Piece]) -> Iterable[Sequence[Unit]]:

@@ -13,7 +13,6 @@ from app.domain.chunking.config import (
     ChunkingTools,
     FixedConfig,
     Separators,
-    missing_tool,
 )
 from app.domain.chunking.pieces import Piece
 from app.domain.chunking.sentences import sentence
@@ -29,23 +28,21 @@ _MARKED = 0.02
 
 def fixed(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:  # noqa: ARG001 - as all strategies
     """Cut into windows of a fixed number of characters; the next one repeats the end."""
-    return _cut(document, config.exclude, lambda text: _windows(text, config.fixed))
+    return _cut(document, lambda text: _windows(text, config.fixed))
 
 
 def recursive(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
-    """Cut at a hierarchy of separators. ConfigError without a recursive splitter."""
-    split, sizes = tools.split_recursively, config.recursive
-    if split is None:
-        raise missing_tool(config.strategy, "a recursive splitter")
+    """Cut at a hierarchy of separators."""
+    sizes = config.recursive
     markdown = sizes.separators is Separators.MARKDOWN
-    return _cut(document, config.exclude, lambda text: split(text, sizes), markdown=markdown)
+    return _cut(document, lambda text: tools.split_recursively(text, sizes), markdown=markdown)
 
 
 def auto(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Keep short documents whole; cut those with mark-up recursively, others by sentences."""
     blocks = document.blocks
     if sum(word_count(block.text) for block in blocks) < config.auto.whole_below_words:
-        return _cut(document, config.exclude, lambda text: [(0, len(text))])
+        return _cut(document, lambda text: [(0, len(text))])
     if sum(block.kind in _MARKUP for block in blocks) < _MARKED * len(blocks):
         return sentence(document, config, tools)
     sizes = replace(config.recursive, separators=Separators.MARKDOWN)
@@ -53,18 +50,14 @@ def auto(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> li
 
 
 def _cut(
-    document: Document,
-    exclude: Sequence[BlockKind],
-    split: Callable[[str], Iterable[Span]],
-    *,
-    markdown: bool = False,
+    document: Document, split: Callable[[str], Iterable[Span]], *, markdown: bool = False
 ) -> list[ChunkDraft]:
     """Return the chunks that `split` makes of the blocks' texts, joined by blank lines.
 
     It returns half-open, ascending ranges; empty ones are dropped. With `markdown`, marks of
     headings and code are between the texts, to be cut at.
     """
-    blocks = [one for one in document.blocks if one.text and one.kind not in exclude]
+    blocks = [one for one in document.blocks if one.text]
     text, starts = "", []
     for block in blocks:
         before, after = _marks(block) if markdown else ("", "")
