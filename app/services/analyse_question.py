@@ -108,7 +108,8 @@ class AnalyseQuestion:
         whole, terms = asked.texts.question, partial(self.lexical.terms, language=language)
         own = search_text(question, language)
         asked_in = language_of_question(own.said, language)
-        bare = bare_question(question, asked_in, language)
+        name = name_asked(own.words, terms, language)
+        bare = name or bare_question(question, asked_in, language)
         asking = question if selected else without_context(question, language)
         texts = {one: search_text(one, language) for one in (whole, question, bare, asking)}
         readings = {
@@ -122,7 +123,7 @@ class AnalyseQuestion:
             terms,
             language,
             weights=term_weights(readings[whole].bounds, own_terms, content),
-            definition=terms(name_asked(own.words, terms, language)),
+            definition=terms(name),
             asked_kinds=asked_kinds(own.said),
             words=frozenset(own.said),
             asked_in=asked_in,

@@ -36,6 +36,19 @@ def test_a_near_question_that_the_book_does_not_answer_is_uncertain(client: http
     assert asked(client, NEAR)["confidence"] == "uncertain"
 
 
+@pytest.mark.parametrize(
+    ("question", "confidence"),
+    [
+        ("What is the meaning of feathers?", "answered"),
+        ("What does nocturnal mean?", "not_in_book"),
+    ],
+)
+def test_words_that_ask_for_a_meaning_need_not_be_in_the_book(
+    client: httpx.Client, question: str, confidence: str
+) -> None:
+    assert asked(client, question)["confidence"] == confidence
+
+
 def test_the_notice_is_in_the_readers_language_and_names_the_books(strict: httpx.Client) -> None:
     body = asked(strict, "¿Por qué las plumas de un owl no hacen ruido durante el flight?")
     assert body["confidence"] == "uncertain"
