@@ -82,7 +82,7 @@ async def opened_source(
             for reason, urls in site.left_out.items():
                 remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
             request = IngestRequest(site.folder, book=_book_at(source), base_url=site.base_url)
-        elif source.endswith(".zip") and Path(source).is_file():
+        elif source.endswith(".zip") and Path(source).is_file():  # noqa: ASYNC240 - nobody to block
             folder = Path(stack.enter_context(TemporaryDirectory())) / Path(source).stem
             folder.mkdir()
             request = IngestRequest(unpack(Path(source), folder, _UNPACKED_BYTES))
