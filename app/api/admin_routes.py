@@ -37,7 +37,8 @@ SiteKind = Annotated[Site | None, Query(description="Detected from the folder un
 BaseUrl = Annotated[
     str, Query(max_length=2_000, description="URL of the book's site, for the deep links.")
 ]
-_ARCHIVE = {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
+_BYTES = {"schema": {"type": "string", "format": "binary"}}
+_ARCHIVE = {"application/zip": _BYTES, "application/octet-stream": _BYTES}
 
 
 @router.post(

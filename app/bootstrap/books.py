@@ -21,7 +21,7 @@ from app.adapters.reading.book import (
     read_book,
 )
 from app.adapters.reading.book_settings import chunking_config
-from app.adapters.reading.built_site import page_at
+from app.adapters.reading.shown_text import page_at
 from app.adapters.reading.source_files import SourceFiles
 from app.bootstrap.book_pages import address_of
 from app.bootstrap.storage import ledger_store

@@ -13,7 +13,6 @@ from lxml.html import HtmlElement
 from app.adapters.reading.drafts import GAP, NO_SPAN
 from app.adapters.reading.formulas import mark_formulas
 from app.adapters.reading.hidden import drop_hidden
-from app.adapters.reading.shown_text import is_rendered
 from app.adapters.reading.themes import Roles, Theme
 from app.domain.document import Span
 from app.domain.errors import FileRefused
@@ -25,6 +24,9 @@ _REFERENCE = re.compile(rb"&#[\dxX][\da-fA-F]{0,9};?")
 _C1 = re.compile(rb"\xc2[\x80-\x84\x86-\x9f]")
 _C0 = bytes({*range(1, 0x20), 0x7F} - {*b"\t\n\f\r"})
 _FORMATTING = re.compile(r"</?(?:b|i|u|font|span)\b[^<>]*>")
+NOT_RENDERED = ("head", "script", "style", "template", "noscript", "title")
+HIDDEN_CODE = ("boring", "clipboard-copy-txt")
+"""Classes of the lines of code that mdBook hides, and of mkdocs-jupyter's copies of cells."""
 SPAN = "data-span"
 """Attribute with the source span of an element that is rendered from Markdown: "start:end"."""
 _GENERATED_ID = re.compile(
@@ -112,6 +114,12 @@ def _drop(element: HtmlElement, content: HtmlElement) -> None:
     if is_rendered(element) and element.text_content().strip():
         element.tail = GAP + (element.tail or "")
     element.drop_tree()
+
+
+def is_rendered(element: HtmlElement) -> bool:
+    """Whether a browser shows the text of an element."""
+    classes = (element.get("class") or "").split()
+    return element.tag not in NOT_RENDERED and not {*classes} & {*HIDDEN_CODE}
 
 
 def own_id(element: HtmlElement) -> str:
