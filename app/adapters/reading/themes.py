@@ -60,12 +60,13 @@ class Theme:
                 by_kind[kind] = [named[name] for name in _names_of(*kind)]
             for elements in by_kind[kind]:
                 elements.append(one)
+        names = frozenset(named)
         found: Roles = {role: {} for role in self.roles}
         for role in self.roles:
             for css in self.selectors[role]:
-                if css in named:
+                if css in names:
                     found[role] |= dict.fromkeys(named[css])
-                elif not _SIMPLE.fullmatch(css) and _required(css) <= named.keys():
+                elif _required(css) <= names:
                     found[role] |= dict.fromkeys(_compiled(css)(content))
         return found
 
@@ -86,7 +87,12 @@ def _names_of(tag: str, classes: str | None, role: str | None, kind: str | None)
 
 @cache
 def _required(css: str) -> frozenset[str]:
-    """Return tags and classes that must be on the page for a selector to match."""
+    """Return tags and classes that must be on the page for a selector to match.
+
+    A simple one must be there itself.
+    """
+    if _SIMPLE.fullmatch(css):
+        return frozenset([css])
     bare = re.sub(r":[\w-]+\(.*\)|\[[^\]]*\]", "", css)
     return frozenset(re.findall(r"\.[\w-]+|(?<![\w.#:-])[a-z][\w-]*", bare))
 
