@@ -67,16 +67,13 @@ class SqliteFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Open the file with `open_to_write` and run the block in one transaction."""
-        with self.errors(), closing(self.open_to_write()) as connection, connection:
-            yield connection
-
-    def open_to_write(self) -> sqlite3.Connection:
-        """Open the file; create it and its schema if they are missing. sqlite3.Error, OSError."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        if not any(self.path.with_name(self.path.name + end).exists() for end in ("", *BESIDE)):
-            self._create()
-        return self._prepared(self.path)
+        """Run the block in one transaction; create the file and its schema if they are missing."""
+        with self.errors():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if not any(self.path.with_name(self.path.name + end).exists() for end in ("", *BESIDE)):
+                self._create()
+            with closing(self._prepared(self.path)) as connection, connection:
+                yield connection
 
     @contextmanager
     def errors(self) -> Iterator[None]:
