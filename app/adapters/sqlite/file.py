@@ -1,4 +1,4 @@
-"""A SQLite file of RAG_HOME: opened for reading or writing, its errors told, checked for damage."""
+"""A SQLite file of RAG_HOME: read, written, checked for damage, copied; its errors told."""
 
 from __future__ import annotations
 
@@ -125,6 +125,23 @@ class SqliteFile:
             connection.close()
             raise
         return connection
+
+
+def copy_file(source: Path, target: Path) -> bool:
+    """Copy a consistent snapshot, even while the file is written; the copy appears in one step.
+
+    False, without a change, if there is nothing to copy or the target exists. StorageError.
+    """
+    if target.exists() or not source.exists():
+        return False
+    with SqliteFile(target).errors():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".new-", dir=target.parent) as folder:
+            copy = Path(folder) / target.name
+            with SqliteFile(source).reading() as old, SqliteFile(copy).writing() as new:
+                old.backup(new)
+            copy.rename(target)
+    return True
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
