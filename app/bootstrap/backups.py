@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 from app.adapters.qdrant.backup import Backup, NewBackup, reading_backup, writing_backup
 from app.adapters.sqlite.file import copy_file
 from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.bootstrap.book_pages import BookPages, book_pages
-from app.bootstrap.storage import ledger_store, open_index
+from app.bootstrap.storage import BookPages, book_pages, ledger_store, open_index
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, RagError, StorageError
 from app.domain.indexed_book import BookManifest

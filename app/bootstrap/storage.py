@@ -1,4 +1,4 @@
-"""Opens the index, ledgers, keys and question log, and checks what is stored and the disk."""
+"""Opens the stores that the settings choose, and checks what is stored and the disk."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from app.adapters.book_pages import BookContents, BookPages, PageEntry
 from app.adapters.local_embedder import inner_products
 from app.adapters.qdrant.disk import disk_fault
 from app.adapters.qdrant.edge import EdgeIndex
@@ -25,6 +26,8 @@ from app.services.question_log import QuestionLog, ReportQuestions
 from app.services.similarity import SimilarityEncoder
 from app.services.verify import Verified, verify
 from app.settings import Settings
+
+__all__ = ["BookContents", "BookPages", "PageEntry"]
 
 SiteKeys: TypeAlias = SqliteSiteKeys
 
@@ -52,6 +55,16 @@ async def open_index(settings: Settings) -> AsyncIterator[BookStore]:
 def ledger_store(settings: Settings) -> SqliteLedgers:
     """Return the ledgers of paragraph ids, one per book."""
     return SqliteLedgers(settings.home / "ledger")
+
+
+def book_pages(settings: Settings) -> BookPages:
+    """Return the pages of books without a site, which `serve` shows at `address_of`."""
+    return BookPages(settings.home / "pages")
+
+
+def address_of(book: BookId) -> str:
+    """Return the path of a book's pages on this server."""
+    return f"/pages/{book}"
 
 
 def site_keys(settings: Settings) -> SiteKeys:
