@@ -23,8 +23,7 @@ from app.adapters.reading.book import (
 from app.adapters.reading.book_settings import chunking_config
 from app.adapters.reading.shown_text import page_at
 from app.adapters.reading.source_files import SourceFiles
-from app.bootstrap.book_pages import address_of
-from app.bootstrap.storage import ledger_store
+from app.bootstrap.storage import address_of, ledger_store
 from app.domain.book_id import BookId
 from app.domain.document import Book, Site
 from app.domain.errors import InputError
