@@ -11,7 +11,6 @@ from app.adapters.reading.documents import PageInfo
 
 UNLISTED = "not in the table of contents: list them in the site's navigation to have them read"
 _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
-_FIRST_NUMBER = re.compile(r"\d{1,4}(?!\d)")
 
 
 class Entry(NamedTuple):
@@ -19,8 +18,8 @@ class Entry(NamedTuple):
 
     depth: int
     title: str
-    number: str
-    """Such as 1.2; "" if none is shown."""
+    number: int
+    """Such as 1 of "1.2"; 0 if none is shown."""
     target: str
     """The page that it names; "" if none."""
 
@@ -109,7 +108,5 @@ def _places(lines: Sequence[_Line], opened: set[tuple[str, ...]]) -> dict[str, P
         if file and file not in found and not line.is_section:
             chapters = (one for one in (*line.above, line) if one not in parts)
             chapter = next(chapters, line).entry
-            number = _FIRST_NUMBER.match(chapter.number)
-            shown = int(number[0]) if number else 0
-            found[file] = PageInfo(file, "", line.entry.title, chapter.title, shown)
+            found[file] = PageInfo(file, "", line.entry.title, chapter.title, chapter.number)
     return found
