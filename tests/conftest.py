@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from grpc import aio
 from hypothesis import HealthCheck, settings
 
 from app.bootstrap import home_server
@@ -41,6 +42,22 @@ def _no_model_server_of_this_machine() -> Iterator[None]:
 def anyio_backend() -> str:
     """Return the loop of async tests, which is the program's own."""
     return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def loop_of_grpc(anyio_backend: str) -> AsyncIterator[None]:
+    """One loop for all tests of a module: gRPC tells it how calls end that a test has cancelled.
+
+    It fails in a later loop if this one is closed then; a call of its own comes after them.
+    """
+    yield
+    server = aio.server()
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        with pytest.raises(aio.AioRpcError):
+            await channel.unary_unary("/no/service")(b"")
+    await server.stop(None)
 
 
 @pytest.fixture(scope="session")

@@ -29,18 +29,13 @@ from tests.index_points import DIMENSION, points, publish
 from tests.index_stores import ALL, QUERY, Recorded, memory_client, only
 
 pytestmark = [
+    pytest.mark.usefixtures("loop_of_grpc"),
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning"),
     pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning"),
     pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection:UserWarning"),
 ]
 
 SECRET = "secret-key"
-
-
-@pytest.fixture(scope="module", autouse=True)
-async def _one_loop(anyio_backend: str) -> AsyncIterator[None]:
-    """Run all tests in one loop: gRPC tells a closed one how calls end that a test cancelled."""
-    yield  # noqa: PT022 - the loop lasts as long
 
 
 @asynccontextmanager

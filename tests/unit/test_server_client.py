@@ -14,6 +14,8 @@ from app.adapters.qdrant.server_client import Nodes, addresses, server_client
 from app.adapters.qdrant.server_errors import CollectionMissing
 from app.domain.errors import ConfigError, StorageError
 
+pytestmark = pytest.mark.usefixtures("loop_of_grpc")
+
 URLS = ["http://a:1", "http://b:2", "http://c:3"]
 READ, WRITE = "query_batch_points", "upsert"
 
