@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -19,6 +19,18 @@ from app.domain.fences_and_tables import without_fences
 from app.domain.links import PageText
 
 Span: TypeAlias = tuple[int, int]
+
+
+def union(spans: Iterable[Span], gap: int = 0) -> tuple[Span, ...]:
+    """Return the union as ascending spans, each more than `gap` behind the one before."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start - merged[-1][1] <= gap:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
 
 _WORD = re.compile(r"\w+")
 

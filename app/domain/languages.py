@@ -1,18 +1,53 @@
 """Languages: their words and phrases, and detection from a text's words and script.
 
-Codes are ISO 639-1. The table is `languages.toml`, which explains its fields. The phrases of
-answers are in `app.domain.answering.notices`.
+Codes are ISO 639-1. The table is `languages.toml`, which explains its fields.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
 from app.domain.terms import words
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """Words of requests for a part of the book."""
+
+    chapter: str
+    page: str
+    this: str
+    exercise: str
+    quiz: str
+    quiz_here: str
+    summary_here: str
+    further: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notices:
+    """Fixed texts of answers."""
+
+    refusal: str
+    """Its second sentence is about the sections below it."""
+    uncertain: str
+    """Above uncertain passages."""
+    other_language: str
+    """The book is in another language than the question."""
+    hint: str
+    """Above the passages of a hint, and above a list of what to read before the exercise."""
+    which_book: str
+    which_chapter: str
+    no_exercises: str
+    term_question: str
+    """Follow-up question about a term."""
+    greeting: str
+    thanks: str
+    """Reply to thanks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +57,8 @@ class Language:
     words: frozenset[str]
     """Function words."""
     elisions: frozenset[str]
+    notices: Notices
+    requests: Requests | None = None
     name: str = ""
     nouns: str = ""
     frame: str = ""
@@ -34,13 +71,41 @@ class Language:
     asks_after_comma: str = ""
     reader: str = ""
     unspaced: str = ""
-
-
-def _language(words: str = "", elisions: str = "", **texts: str) -> Language:
-    return Language(frozenset(words.split()), frozenset(elisions.split()), **texts)
+    greeting: str = ""
+    thanks: str = ""
+    yes: str = ""
+    did_you_mean: str = ""
+    lists: str = ""
+    code: str = ""
+    label: str = ""
+    figure_number: str = ""
+    figure_here: str = ""
+    figure_wanted: str = ""
+    summary: str = ""
+    front_matter: str = ""
+    objectives: str = ""
+    asks_objectives: str = ""
 
 
 _TABLE = tomllib.loads((files("app.domain") / "languages.toml").read_text("utf-8"))
+
+
+def _language(
+    words: str = "",
+    elisions: str = "",
+    notices: Mapping[str, str] | None = None,
+    requests: Mapping[str, str] | None = None,
+    **texts: str,
+) -> Language:
+    return Language(
+        frozenset(words.split()),
+        frozenset(elisions.split()),
+        Notices(**{**_TABLE["en"]["notices"], **(notices or {})}),
+        Requests(**requests) if requests else None,
+        **texts,
+    )
+
+
 LANGUAGES = {code: _language(**fields) for code, fields in _TABLE.items()}
 _UNKNOWN = _language()
 
@@ -48,6 +113,16 @@ _UNKNOWN = _language()
 def known_language(code: str) -> Language:
     """Return what is known of a language; all fields are empty if it is not in the table."""
     return LANGUAGES.get(code, _UNKNOWN)
+
+
+def written(text: str) -> str:
+    """Return a pattern of the table in which "'" is any apostrophe and a line break is nothing."""
+    return re.sub(r"\s*\n\s*", "", text).replace("'", "['\u2019]")
+
+
+def in_any(field: Callable[[Language], str]) -> str:
+    """Return a pattern of what all languages have in this field."""
+    return "|".join(written(field(one)) for one in LANGUAGES.values() if field(one))
 
 
 FUNCTION_WORDS = {code: one.words for code, one in LANGUAGES.items() if one.words}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from unicodedata import normalize
 
-from app.domain.languages import known_language, without_words
+from app.domain.languages import known_language, without_words, written
 from app.domain.terms import names, words
 
 _BREAK = "[ ,;:.!?¿¡\u2026\u2013\u2014-]"
@@ -87,17 +87,12 @@ def _around_subject(language: str) -> re.Pattern[str] | None:
 def _with_variants(pattern: str) -> str:
     """Let "é" match "e", too, but not as a word: in Portuguese "é" is "is" and "e" is "and"."""
     plain = _ACCENTED.sub(lambda found: f"[{found[0]}{normalize('NFD', found[0])[0]}]", pattern)
-    return _written(plain)
+    return written(plain)
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(_written(pattern), re.IGNORECASE)
-
-
-def _written(pattern: str) -> str:
-    """Return a pattern of the table in which "'" is any apostrophe and a line break is nothing."""
-    return re.sub(r"\s*\n\s*", "", pattern).replace("'", "['\u2019]")
+    return re.compile(written(pattern), re.IGNORECASE)
 
 
 def _clauses(question: str, language: str) -> list[str]:

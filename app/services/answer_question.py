@@ -18,8 +18,8 @@ from app.domain.answer import (
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.conversation import about_the_book, resumed
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
-from app.domain.answering.intents import SMALL_TALK, Intent, intent_of
-from app.domain.answering.notices import SMALL_TALK_REPLIES
+from app.domain.answering.intents import SMALL_TALK, Intent, IntentKind, intent_of
+from app.domain.answering.notices import notices
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.errors import EMPTY_QUESTION, QuestionError
 from app.domain.terms import words
@@ -108,7 +108,8 @@ class AnswerQuestion:
         """
         typed = intent_of(words(request.question))
         if typed and typed.kind in SMALL_TALK:
-            reply = SMALL_TALK_REPLIES[typed.kind][typed.language]
+            spoken = notices(typed.language)
+            reply = spoken.greeting if typed.kind is IntentKind.GREETING else spoken.thanks
             return Answer(answer=reply, mode=AnswerMode.SMALL_TALK)
         history = about_the_book(request.history)
         request = replace(

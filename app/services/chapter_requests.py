@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -13,12 +13,7 @@ from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.answering.extractive import whole
 from app.domain.answering.follow_ups import Suggestion, suggestions
 from app.domain.answering.intents import Here, Intent, IntentKind
-from app.domain.answering.notices import (
-    NO_EXERCISES,
-    WHICH_BOOK,
-    WHICH_CHAPTER,
-    in_language,
-)
+from app.domain.answering.notices import notices
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.request import AskRequest
 from app.domain.answering.units import SplitSentences
@@ -63,7 +58,7 @@ class ConsultChapters:
         if page and number is Here.PAGE:
             found = [page_of(one, page.file) for one in found]
         if len({one.book for one in found or every}) > 1:
-            return _clarify(WHICH_BOOK, intent, [one.title for one in books])
+            return _clarify(notices(intent.language).which_book, [one.title for one in books])
         if intent.kind is IntentKind.EXERCISE:
             return await self._exercise(intent, request, found, scope)
         if not found:
@@ -91,7 +86,7 @@ class ConsultChapters:
                 within = replace(scope.filter, books=(chapter.book,))
                 task = exercise.paragraph_id
                 return replace(request, question=exercise.text, filter=within, exercise=task)
-        return _clarify(NO_EXERCISES, intent)
+        return _clarify(notices(intent.language).no_exercises)
 
     async def _of_chapter(
         self, chapter: Chapter, intent: Intent, request: AskRequest, scope: BookScope
@@ -149,7 +144,7 @@ def _questions(chunks: Sequence[Chunk], terms: Terms, intent: Intent) -> Answer:
     for one in suggestions(frozenset(), hits, terms, intent.language):
         by_paragraph.setdefault(one.passage.paragraph_id, one)
     if not by_paragraph:
-        return _clarify(NO_EXERCISES, intent)
+        return _clarify(notices(intent.language).no_exercises)
     asked, count = [*by_paragraph.values()], min(len(by_paragraph), QUIZ_QUESTIONS)
     spread = [asked[at * len(asked) // count] for at in range(count)]
     passages = tuple(
@@ -177,15 +172,14 @@ def _ask_which(intent: Intent, chapters: Sequence[Chapter]) -> Answer:
     )
     names = [one.name for one in numbered]
     more = ["..."] if len(names) > _LISTED else []
-    return _clarify(WHICH_CHAPTER, intent, [*names[:_LISTED], *more], sources)
+    return _clarify(notices(intent.language).which_chapter, [*names[:_LISTED], *more], sources)
 
 
 def _clarify(
-    question: Mapping[str, str],
-    intent: Intent,
+    question: str,
     choices: Sequence[str] = (),
     sources: tuple[Source, ...] = (),
 ) -> Answer:
     """Return a clarifying question: the book has no such chapter or exercise, or several."""
-    text = in_language(question, intent.language).format("; ".join(choices))
+    text = question.format("; ".join(choices))
     return Answer(answer=text, mode=AnswerMode.CLARIFICATION, sources=sources)

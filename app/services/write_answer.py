@@ -24,14 +24,7 @@ from app.domain.answer import (
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.extractive import ExtractiveAnswer, extract
-from app.domain.answering.notices import (
-    HINT,
-    UNCERTAIN,
-    do_not_mention,
-    in_language,
-    other_language,
-    refusal_text,
-)
+from app.domain.answering.notices import do_not_mention, notices, other_language, refusal_text
 from app.domain.answering.relevance import Relevance, candidates
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import CitationList, Verifier, by_paragraph
@@ -240,7 +233,7 @@ def _planned(found: ExtractiveAnswer, read: Consultation) -> Answer:
     ids = [one for passage in found.passages for one in passage.paragraph_ids]
     by_id = {one.paragraph_id: one for one in _sources(read.context)}
     first = tuple(by_id[one] for one in dict.fromkeys(ids))
-    text = in_language(HINT, read.analysis.asked_in)
+    text = notices(read.analysis.asked_in).hint
     return replace(_answer(read, AnswerMode.EXTRACTIVE, text), sources=first)
 
 
@@ -268,11 +261,11 @@ def _notice(read: Consultation) -> str:
     """Return the notice above the quotations of a hint or an uncertain answer; else ""."""
     analysis = read.analysis
     if read.exercise and read.request.solutions is Solutions.HINT:
-        return in_language(HINT, analysis.asked_in) + "\n\n"
+        return notices(analysis.asked_in).hint + "\n\n"
     if read.confidence is not Confidence.UNCERTAIN:
         return ""
     hint = other_language(analysis.asked_in, analysis.language)
-    notice = in_language(UNCERTAIN, analysis.asked_in)
+    notice = notices(analysis.asked_in).uncertain
     return " ".join(filter(None, (notice, do_not_mention(read.unmentioned), hint))) + "\n\n"
 
 

@@ -9,9 +9,9 @@ import pytest
 from app.domain.answer import AnswerMode
 from app.domain.answering.conversation import about_the_book, resumed
 from app.domain.answering.exercises import task_label
-from app.domain.answering.intents import LANGUAGES_OF_REQUESTS, Here, intent_of
-from app.domain.answering.notices import NO_EXERCISES, WHICH_BOOK, WHICH_CHAPTER
+from app.domain.answering.intents import Here, intent_of
 from app.domain.answering.request import AskRequest
+from app.domain.languages import LANGUAGES, known_language
 from app.domain.retrieval.query import Turn
 from app.domain.terms import words
 from tests.conftest import ROOT
@@ -145,8 +145,9 @@ def test_no_question_of_the_development_sets_is_a_request(file: str) -> None:
 
 
 def test_each_language_of_requests_has_its_phrases() -> None:
-    tables = (WHICH_BOOK, WHICH_CHAPTER, NO_EXERCISES)
-    assert all(table.keys() >= {*LANGUAGES_OF_REQUESTS} for table in tables)
+    spoken = [one.notices for one in LANGUAGES.values() if one.requests]
+    for asked in ("which_book", "which_chapter", "no_exercises"):
+        assert len({getattr(one, asked) for one in spoken}) == len(spoken) > 1
 
 
 async def test_small_talk_is_answered_without_a_search() -> None:
@@ -181,7 +182,7 @@ def turns(*texts: str) -> tuple[Turn, ...]:
     return tuple(Turn(roles[at % 2], text) for at, text in enumerate(texts))
 
 
-CLARIFICATION = WHICH_CHAPTER["en"].format("1. Owls; 2. Bats")
+CLARIFICATION = known_language("en").notices.which_chapter.format("1. Owls; 2. Bats")
 ASIDES = ("thanks", "You are welcome!", "summarise the chapter", CLARIFICATION)
 
 

@@ -6,6 +6,7 @@ from math import log2
 
 import pytest
 
+from app.domain.document import union
 from app.domain.evaluation.gold_question import GoldSpan, Question
 from app.domain.evaluation.retrieval_metrics import (
     MIN_OVERLAP,
@@ -34,6 +35,10 @@ ELSEWHERE = chunk((500, 600))
 )
 def test_a_hit_needs_an_overlap_of_some_words(span: tuple[int, int], found: bool) -> None:
     assert bool(first_hit(question((0, 100)), [chunk(span)])) is found
+
+
+def test_a_span_after_a_later_one_belongs_to_the_union() -> None:
+    assert union([(0, 10), (20, 30), (12, 15)], gap=2) == ((0, 15), (20, 30))
 
 
 def test_a_gold_shorter_than_the_least_overlap_must_be_wholly_there() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from app.domain.languages import LANGUAGES, Language
+from app.domain.languages import LANGUAGES, known_language
 from app.domain.search_text import search_text, without_context
 
 KEPT = [
@@ -89,7 +91,7 @@ def test_sentences_that_may_name_the_subject_are_no_context(language: str, quest
 
 
 def test_a_language_may_have_phrases_of_one_sort_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LANGUAGES, "xx", Language(frozenset(), frozenset(), filler="umm"))
+    monkeypatch.setitem(LANGUAGES, "xx", replace(known_language("xx"), filler="umm"))
     assert search_text("Umm, what, umm is osmosis? I ask, umm", "xx").text == (
         "what, is osmosis? I ask"
     )

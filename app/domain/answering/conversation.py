@@ -8,16 +8,13 @@ from itertools import zip_longest
 
 from app.domain.answering.intents import SMALL_TALK, intent_of
 from app.domain.answering.notices import is_clarification
+from app.domain.languages import in_any
 from app.domain.retrieval.query import Turn
 from app.domain.terms import words
 
-_YES = frozenset(
-    "yes|yes please|yeah|yep|yup|right|correct|exactly|sí|sí por favor|ja|ja bitte|ja genau|genau"
-    "|oui|oui s il vous plaît|sim|sim por favor|sì|sì grazie|是|是的|对|はい|да".split("|")
-)
+_YES = frozenset(in_any(lambda one: one.yes).split("|"))
 _DID_YOU_MEAN = re.compile(
-    r"(?:d(?:id|o) you (?:perhaps )?mean|(?:meinten|meinen) Sie|¿?(?:quiso|quería|quieres) decir"
-    r"|vouli?ez-vous dire|(?:você )?quis dizer|intendevi|intendeva)[\s:]+(?P<asked>[^\n]+?)"
+    rf"(?:{in_any(lambda one: one.did_you_mean)})[\s:]+(?P<asked>[^\n]+?)"
     r"\s*\?[\s\"'*_\u201d\u00bb]*$",
     re.IGNORECASE,
 )

@@ -7,6 +7,7 @@ import re
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.glossary import definition_in
+from app.domain.languages import LANGUAGES, in_any
 from app.domain.retrieval.definition_terms import referred_to, term_forms
 from app.domain.terms import Terms
 
@@ -26,18 +27,8 @@ _CALLED = re.compile(
 )
 _POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
 
-ASKS_OBJECTIVES = "learn objectives goals outcomes lernziele aprender objetivos objectifs obiettivi"
-"""Words of a question that may ask for them."""
-
-_OBJECTIVES = re.compile(
-    r"\b(?:you(?:['\u2019]ll| will) (?:be able to|learn)|what (?:you(?:['\u2019]ll| will)|we) learn"
-    r"|learning (?:objectives|goals|outcomes)"
-    r"|lernziele|werden sie in der lage sein|kannst du am ende"
-    r"|objetivos de aprendizaje|serás capaz de|aprenderás"
-    r"|objectifs d['\u2019]apprentissage|vous serez capable de|vous apprendrez"
-    r"|obiettivi di apprendimento|sarai in grado di|objetivos de aprendizagem|será capaz de)\b",
-    re.IGNORECASE,
-)
+ASKS_OBJECTIVES = " ".join(one.asks_objectives for one in LANGUAGES.values())
+_OBJECTIVES = re.compile(rf"\b(?:{in_any(lambda one: one.objectives)})\b", re.IGNORECASE)
 
 
 def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:

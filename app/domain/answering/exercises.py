@@ -12,6 +12,7 @@ from app.domain.answering.intents import EXERCISE_NOUNS, with_figures
 from app.domain.answering.units import NEVER_QUOTED
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.languages import in_any
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import Terms, words
 
@@ -20,10 +21,7 @@ SAME_TERMS = 0.75
 FEWEST_TERMS = 3
 """Minimum number of terms of a question that is compared with exercises."""
 
-_LABEL_NOUNS = (
-    f"solution|lösung|solución|{EXERCISE_NOUNS}"
-    "|练习|练习题|习题|题|練習|練習題|習題|題|問題|練習問題|演習"
-)
+_LABEL_NOUNS = f"{EXERCISE_NOUNS}|{in_any(lambda one: one.label)}"
 _LABEL = re.compile(rf"(?<!\S)(?:{_LABEL_NOUNS})((?: \d{{1,3}}(?!\S))+)")
 _LABEL_WORDS = 6
 """Words in which a label is looked for: "3. Exercise 10.3" has four."""

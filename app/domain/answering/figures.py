@@ -11,6 +11,7 @@ from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.languages import in_any
 
 MAX_FIGURES = 3
 LEAST_SHARE = 0.5
@@ -19,31 +20,10 @@ AROUND = 0.6
 """Factor on the weight of a term that only the headings or the paragraphs beside a figure have."""
 
 _NUMBERED = re.compile(
-    r"(?:\b(?:fig(?:ures?|s?\.)?|abb(?:ildung(?:en)?|\.)|figuras?|ilustración|schéma)"
-    r"|图|圖|図|चित्र|الشكل|شکل)\s*(\d+(?:[.\-\u2013]\d+)*)",
-    re.IGNORECASE,
+    rf"(?:{in_any(lambda one: one.figure_number)})\s*(\d+(?:[.\-\u2013]\d+)*)", re.IGNORECASE
 )
-_POINTING = re.compile(
-    r"\b(?:this|the|following|above|below|next)\s(?:figure|diagram|illustration|drawing|picture"
-    r"|chart|plot|graph|sketch|map)\b"
-    r"|\b(?:die|diese[rs]?|der|das|folgende[nrs]?|obige[nrs]?)\s(?:abbildung|grafik|diagramm|bild"
-    r"|zeichnung|skizze)\b"
-    r"|\b(?:la|le|cette|ce)\s(?:figure|schéma|diagramme|image|graphique|illustration)\b"
-    r"|\b(?:la|el|esta|este|siguiente)\s(?:figura|diagrama|imagen|gráfico|ilustración)\b"
-    r"|[下上如此该这]图|[下上如此該這]圖|[下上の]図|चित्र|الشكل|الصورة|شکل|تصویر",
-    re.IGNORECASE,
-)
-_ASKING = re.compile(
-    r"\b(?:show|draw|see|sketch)\b.*\b(?:figure|diagram|illustration|drawing|picture|image|chart"
-    r"|plot|graph|photo|sketch)s?\b"
-    r"|\b(?:figure|diagram|illustration|drawing|picture|photo|sketch)s?\s(?:of|for|showing|about)\b"
-    r"|\blooks?\slike\b|\bsieht\b.*\baus\b|\baussehen\b"
-    r"|\b(?:abbildung|diagramm|bild|zeichnung|skizze|grafik)\s(?:von|zu[rm]?|des|der|über)\b"
-    r"|\b(?:figure|schéma|diagramme|image|illustration|dessin)\sd[eu'\u2019]|\bressemblent?\b"
-    r"|\b(?:figura|diagrama|imagen|dibujo|ilustración)\sdel?\b|\bqué aspecto\b"
-    r"|图|圖|図|चित्र|رسم|صورة|شكل|تصویر|خاکہ",
-    re.IGNORECASE,
-)
+_POINTING = re.compile(in_any(lambda one: one.figure_here), re.IGNORECASE)
+_ASKING = re.compile(in_any(lambda one: one.figure_wanted), re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

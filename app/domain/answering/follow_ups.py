@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from app.domain.answering.definitions import names_objectives, names_term, subject_match
 from app.domain.answering.exercises import TASKS
-from app.domain.answering.notices import TERM_QUESTION, in_language
+from app.domain.answering.notices import notices
 from app.domain.characters import without_invisible
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -114,7 +114,7 @@ def _questions(chunk: Chunk, terms: Terms, language: str) -> Iterator[tuple[str,
     for passage in chunk.passages:
         if passage.kind not in TASKS:
             for term in _defined_terms(passage, terms):
-                yield term, in_language(TERM_QUESTION, language).format(term), passage
+                yield term, notices(language).term_question.format(term), passage
     for passage in chunk.passages:
         text = " ".join(passage.text.split())
         if passage.kind is BlockKind.EXERCISE and _is_question(text):
@@ -146,7 +146,7 @@ def _of_heading(heading: str, chunk: Chunk, terms: Terms, language: str) -> str:
     subject = _sentence_case(heading, text) if english else heading
     short = len(heading.split()) <= _LONGEST_HEADING
     if short and any(_defines(one, heading, terms) for one in below):
-        return in_language(TERM_QUESTION, language).format(_LEADING_ARTICLE.sub("", subject))
+        return notices(language).term_question.format(_LEADING_ARTICLE.sub("", subject))
     return ""
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
 from app.domain.document import BlockKind
-from app.domain.languages import known_language
+from app.domain.languages import in_any, known_language
 from app.domain.retrieval.query import Vector
 from app.domain.terms import Terms
 
@@ -19,28 +19,11 @@ EARLIER_TURN = 0.5
 _LONGEST_TERM = 4
 """Maximum number of words of X in "what is X?"; a longer X is not a term."""
 
-_CODE = "code|código|codice"
-_CODE_REQUESTS = (
-    "examples?|snippets?|syntax|beispiele?|codebeispiele?|quelltext|ejemplos?|sintaxis|fragmento",
-    "exemples?|extrait|syntaxe|exemplos?|sintaxe|trecho|esempio|esempi|sintassi|frammento",
-    rf"(?:in|as|some|me|me the|als|im|en|como|em|come) (?:{_CODE})",
-    rf"(?:{_CODE}) (?:for|to|please|für|para|pour|per)",
+_LIST_REQUEST = re.compile(rf"\b(?:{in_any(lambda one: one.lists)})\b")
+_CODE_REQUEST = re.compile(
+    rf"\b(?:{in_any(lambda one: '' if one.unspaced else one.code)})\b"
+    rf"|{in_any(lambda one: one.code if one.unspaced else '')}"
 )
-"""The word "code" counts only beside others: alone it is often the subject ("error code")."""
-_UNSPACED_CODE = "例子|示例|代码|の例|例を|コード|サンプル"
-_LIST_REQUESTS = (
-    "which|what are|name the|all the|walk me|rules?|steps?|types?|kinds?|ways?|methods|options",
-    "(?:dis)?advantages?|benefits?|drawbacks?|pros|cons|trade ?offs?|reasons?|causes|factors",
-    "properties|features|principles?|stages?|phases?|parts?|components?|requirements?|guarantees?",
-    "parameters?|arguments?|fields|list|checklist|procedure",
-    "welche[rsn]?|regeln?|schritte?|arten|vorteile?|nachteile?|gründe|phasen|teile|eigenschaften",
-    "cuáles|qué (?:tipos|pasos)|reglas?|pasos|tipos|ventajas|desventajas|razones|fases|partes",
-    "quels|quelles|règles?|étapes|types|avantages|inconvénients|raisons|parties",
-    "quais|regras?|passos|etapas|tipos|vantagens|desvantagens|razões|fases",
-    "quali|regole?|passi|passaggi|tipi|vantaggi|svantaggi|ragioni|fasi|parti",
-)
-_LIST_REQUEST = re.compile(rf"\b(?:{'|'.join(_LIST_REQUESTS)})\b")
-_CODE_REQUEST = re.compile(rf"\b(?:{'|'.join(_CODE_REQUESTS)})\b|{_UNSPACED_CODE}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.pieces import Piece
-from app.domain.document import BlockKind, Book, Document, Span
+from app.domain.document import BlockKind, Book, Document, Span, union
 from app.domain.page_links import page_links
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
@@ -71,7 +71,7 @@ def build_chunks(
             chapter=document.chapter,
             section=path[-1] if path else document.title,
             heading_path=path,
-            spans=_merged(_source(run) for run in _runs(pieces)),
+            spans=union((_source(run) for run in _runs(pieces)), gap=len(GAP)),
             deep_link_url=links[body[0].block.paragraph_id],
             language=document.language,
             passages=passages,
@@ -139,14 +139,3 @@ def _main_kind(pieces: Sequence[Piece]) -> str:
     for piece in pieces:
         sizes[piece.block.kind.value] += piece.end - piece.start
     return sizes.most_common(1)[0][0]
-
-
-def _merged(spans: Iterator[Span]) -> tuple[Span, ...]:
-    """Join spans that overlap or have only a blank line between them."""
-    merged: list[Span] = []
-    for start, end in spans:
-        if merged and start - merged[-1][1] <= len(GAP):
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return tuple(merged)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum, log2
 
-from app.domain.document import Span
+from app.domain.document import Span, union
 from app.domain.evaluation.gold_question import GoldSpan, Question
 from app.domain.retrieval.query import Hit
 
@@ -68,13 +68,13 @@ def _precision(golds: Sequence[GoldSpan], retrieved: Sequence[Retrieved]) -> flo
     characters instead of tokens and k chunks.
     """
     # Gold spans may overlap, so characters of their union are counted.
-    union = [
+    distinct = [
         GoldSpan(file, *span)
         for file in {gold.file: None for gold in golds}
-        for span in merge([(gold.start, gold.end) for gold in golds if gold.file == file])
+        for span in union((gold.start, gold.end) for gold in golds if gold.file == file)
     ]
     length = sum(end - start for one in retrieved for start, end in one.spans)
-    return sum(coverage(union, retrieved)) / length if length else 0.0
+    return sum(coverage(distinct, retrieved)) / length if length else 0.0
 
 
 def recall(question: Question, retrieved: Sequence[Retrieved]) -> float:
@@ -98,19 +98,8 @@ def coverage(golds: Sequence[GoldSpan], ranking: Sequence[Retrieved]) -> list[in
     for retrieved in ranking:
         if retrieved.file in spans_by_file:
             spans_by_file[retrieved.file].extend(retrieved.spans)
-    merged = {file: merge(spans) for file, spans in spans_by_file.items()}
+    merged = {file: union(spans) for file, spans in spans_by_file.items()}
     return [_overlap(gold, merged[gold.file]) for gold in golds]
-
-
-def merge(spans: Sequence[Span]) -> list[Span]:
-    """Return the union as ascending spans that neither overlap nor touch."""
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
 
 
 def _overlap(gold: GoldSpan, spans: Sequence[Span]) -> int:
