@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from grpc import aio
@@ -55,8 +56,9 @@ async def loop_of_grpc(anyio_backend: str) -> AsyncIterator[None]:
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     async with aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        call: Any = channel.unary_unary("/no/service")
         with pytest.raises(aio.AioRpcError):
-            await channel.unary_unary("/no/service")(b"")
+            await call(b"")
     await server.stop(None)
 
 
