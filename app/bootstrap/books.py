@@ -104,15 +104,7 @@ def read_source(request: IngestRequest, advance: Advance = ignore, *, mark: bool
     if not base_url and folder.is_dir() and detected_site(folder, request.site)[0] == Site.PLAIN:
         name = request.book or book_id_of(book_name(folder))
         base_url = address_of(request.edition.id_of(name))
-    return read_book(
-        folder,
-        book_id=request.book,
-        site=request.site,
-        base_url=base_url,
-        edition=request.edition,
-        advance=advance,
-        mark=mark,
-    )
+    return read_book(replace(request, base_url=base_url), advance, mark=mark)
 
 
 def _book_at(address: str) -> BookId:
@@ -144,7 +136,7 @@ def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
     If the request names a version, only that version is included, in every locale if the folder
     itself has only one version. BookError if the folder cannot be read.
     """
-    found = editions_of(request.folder, site=request.site, base_url=request.base_url)
+    found = editions_of(request)
     version = request.edition.version
     if request.edition.locale or (version and any(one.version for one in found)):
         return [request]

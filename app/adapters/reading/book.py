@@ -19,9 +19,10 @@ from app.adapters.reading.source_files import PAGE_SUFFIXES as MARKDOWN
 from app.adapters.reading.source_files import SourceFiles
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site
-from app.domain.edition import ONLY, Edition
+from app.domain.edition import Edition
 from app.domain.errors import BookError
 from app.domain.languages import language_of_text
+from app.services.ingest_plan import IngestRequest
 from app.services.phases import Advance, ignore
 
 _SINGLE_FILES = (*MARKDOWN, ".txt", *PAGE_SUFFIXES)
@@ -38,31 +39,22 @@ _TEMPLATE_LANGUAGE = "en"
 """The language in a new site's configuration, which many authors leave there."""
 
 
-def read_book(
-    folder: Path,
-    *,
-    book_id: BookId | None = None,
-    site: Site | None = None,
-    base_url: str = "",
-    edition: Edition = ONLY,
-    advance: Advance = ignore,
-    mark: bool = False,
-) -> Book:
+def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool = False) -> Book:
     """Read a folder or a single file into blocks; `advance` is called with 1 after each page.
 
-    If `site` is None, it is a built site if it holds HTML pages and no configuration or pages of
-    Markdown; else the generator is recognised by its configuration.
+    If the request names no site, it is a built one if it holds HTML pages and no configuration or
+    pages of Markdown; else the generator is recognised by its configuration.
 
     With `mark` the span of a built page's block is that of a start tag in the page's bytes,
     (-1, -1) if it has none of its own, and documents have no source.
 
     BookError if there is nothing to read. FileRefused if a page is too large, not UTF-8 or broken;
     """
-    folder = _existing(folder)
-    own_id = edition.id_of(book_id or book_id_of(book_name(folder)))
+    folder, edition = _existing(request.folder), request.edition
+    own_id = edition.id_of(request.book or book_id_of(book_name(folder)))
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
     reader = PageReader(files, mark=mark)
-    found = _opened(folder, files, site, base_url, edition.version)
+    found = _opened(folder, files, request)
     opened = next((one for one in found if one.edition == edition), found[0])
     documents: Sequence[Document] = list(reader.read(opened, advance))
     if not documents:
@@ -75,16 +67,15 @@ def read_book(
     return replace(_book(own_id, opened, documents), warnings=tuple(warnings))
 
 
-def _opened(
-    folder: Path, files: SourceFiles, site: Site | None, base_url: str, version: str = ""
-) -> tuple[OpenedBook, ...]:
+def _opened(folder: Path, files: SourceFiles, request: IngestRequest) -> tuple[OpenedBook, ...]:
     """Open the editions of a book, the default one first; sources are one, of this version."""
+    site, base_url = request.site, request.base_url
     if site is None and is_built_site(folder):
         states = [path.stat() for path in (folder, *sorted(folder.rglob("*"))) if path.exists()]
         changes = tuple((one.st_mtime_ns, one.st_size) for one in states)
         return _opened_site(folder, base_url, changes)
     if folder.is_dir():
-        return (open_sources(files, site, base_url, version),)
+        return (open_sources(files, site, base_url, request.edition.version),)
     return (open_page(folder.name, site, base_url),)
 
 
@@ -118,13 +109,13 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     return kind, "no generator's configuration"
 
 
-def editions_of(folder: Path, *, site: Site | None, base_url: str) -> tuple[Edition, ...]:
+def editions_of(request: IngestRequest) -> tuple[Edition, ...]:
     """Return the editions of a book's folder, the default one first.
 
     BookError if it is missing or has no page.
     """
-    folder = _existing(folder)
-    return tuple(one.edition for one in _opened(folder, SourceFiles(folder), site, base_url))
+    folder = _existing(request.folder)
+    return tuple(one.edition for one in _opened(folder, SourceFiles(folder), request))
 
 
 def _existing(folder: Path) -> Path:
