@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
@@ -40,6 +41,15 @@ async def open_index(settings: Settings) -> AsyncIterator[BookStore]:
 def ledger_store(settings: Settings) -> SqliteLedgers:
     """Return the ledgers of paragraph ids, one per book."""
     return SqliteLedgers(settings.home / "ledger")
+
+
+def require_home(settings: Settings) -> None:
+    """StorageError if the folder of all local state can be neither made nor written."""
+    home = settings.home.absolute()
+    there = next(path for path in (home, *home.parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        message = f"{there}: not a folder that can be written; check RAG_HOME"
+        raise StorageError(message)
 
 
 async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Annotated
 from typer import Option
 
 from app.bootstrap.books import how_read, import_ledger, opened_source, requests_by_edition
+from app.bootstrap.storage import require_home
 from app.cli.options import Json, OneBook, Site, Source, Strategy
 from app.cli.output import duration, errors_as_json, phases, remark, remark_each, show
 from app.cli.running import command, open_application
@@ -65,6 +66,8 @@ async def ingest(
     With --json, where stderr is no terminal, progress and a final error are JSON lines on stderr.
     """
     with errors_as_json() if json else nullcontext():
+        if not dry_run:
+            require_home(settings)
         told = phases(as_json=json)
         async with opened_source(
             source, settings, told, remark, allow_private=allow_private
