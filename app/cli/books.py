@@ -14,9 +14,8 @@ from app.bootstrap.backups import opened_stores, reading_backup, writing_backup
 from app.bootstrap.book_pages import book_pages
 from app.bootstrap.local_state import verified
 from app.bootstrap.storage import open_index
-from app.cli.options import IndexedBook, Json, SomeBooks, Yes
+from app.cli.command import IndexedBook, Json, SomeBooks, Yes, command, searched_place
 from app.cli.output import agreed, duration, phases, remark, remark_each, say, show
-from app.cli.running import command, searched_place
 from app.domain.book_id import BookId
 from app.domain.errors import NO_BOOKS, BookNotFound, InputError
 from app.domain.indexed_book import BookManifest

@@ -11,9 +11,8 @@ from typer import Option
 
 from app.bootstrap.books import how_read, import_ledger, opened_source, requests_by_edition
 from app.bootstrap.storage import require_home
-from app.cli.options import Json, OneBook, Site, Source, Strategy
+from app.cli.command import Json, OneBook, Site, Source, Strategy, command, open_application
 from app.cli.output import duration, errors_as_json, phases, remark, remark_each, show
-from app.cli.running import command, open_application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.edition import ONLY, Edition

@@ -13,9 +13,8 @@ from app.bootstrap.books import built_pages, opened_source
 from app.bootstrap.stamp import stamp_site
 from app.bootstrap.storage import ledger_store, open_index
 from app.cli.books import with_editions
-from app.cli.options import IndexedBook, OneBook
+from app.cli.command import IndexedBook, OneBook, command
 from app.cli.output import phases, print_json, remark, say
-from app.cli.running import command
 from app.domain.book_id import BookId
 from app.domain.edition import site_root
 from app.domain.errors import InputError

@@ -11,9 +11,8 @@ from typer import Option
 
 from app.bootstrap.books import opened_source, read_identified
 from app.bootstrap.chunking import chunk_book
-from app.cli.options import Json, Site, Source, Strategy
+from app.cli.command import Json, Site, Source, Strategy, command, open_application
 from app.cli.output import phases, print_json, remark, remark_each
-from app.cli.running import command, open_application
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
 from app.domain.document import Book

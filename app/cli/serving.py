@@ -21,9 +21,8 @@ from app.api.server import configured
 from app.bootstrap.books import sample_request
 from app.bootstrap.local_state import site_keys
 from app.bootstrap.storage import storage_warnings
-from app.cli.options import Port
+from app.cli.command import Port, command, open_application
 from app.cli.output import phases, remark
-from app.cli.running import command, open_application
 from app.domain.errors import ConfigError
 from app.main import create_app
 from app.settings import Settings
