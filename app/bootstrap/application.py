@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
@@ -30,7 +30,6 @@ from app.domain.errors import ConfigError, ProviderError, StorageError
 from app.services.analyse_question import AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
-from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.feature_reranker import FeatureReranker
@@ -40,7 +39,6 @@ from app.services.page_locator import PageLocator
 from app.services.paragraphs import CiteParagraph
 from app.services.ports import BookStore, Embedder, Reranker
 from app.services.question_log import QuestionLog, Selected
-from app.services.resilience import CircuitBreaker
 from app.services.retrieve import Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.similarity import SimilarityEncoder
@@ -72,11 +70,9 @@ class Application:
     answer: AnswerQuestion
     glossary: LookUpTerms
     pages: BookPages
-    budget: Budget
-    breakers: Mapping[str, CircuitBreaker] = field(default_factory=dict)
-    """Circuit breakers by the provider's role: "embedder", "reranker", "rewriter", "generator"."""
-    check_model: Callable[[], Awaitable[None]] | None = None
-    """Checks the connection to the model server; None if there is none."""
+    providers: Providers
+    model: ChatModel | None = None
+    """The model that generates answers."""
 
     @property
     def ingest(self) -> IngestBook:
@@ -94,24 +90,18 @@ class Application:
     async def model_fault(self) -> str:
         """Return why the model is unavailable, so that answers are extractive; "" without fault."""
         try:
-            if self.check_model:
-                await self.check_model()
+            if self.model:
+                await self.model.check()
         except ProviderError as error:
             return error.reason
         except ConfigError as error:
             return str(error)
-        return await self._fault("generator")
-
-    async def _fault(self, part: str) -> str:
-        """Return why a provider is not called; "" if it is, or if there is none."""
-        if part not in self.breakers:
-            return ""
-        return self.breakers[part].fault or await self.budget.fault()
+        return await self.providers.fault("generator")
 
     async def faults(self) -> dict[str, str]:
         """Return by part why it fails; without the names of files, which only the operator sees."""
         found = {
-            "embedder": await self._fault("embedder"),
+            "embedder": await self.providers.fault("embedder"),
             "generator": await self.model_fault(),
             "disk": (await self.disk()).fault,
             **dict.fromkeys(await self.unreadable_stores(), "damaged"),
@@ -169,9 +159,8 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             answer=answer,
             glossary=LookUpTerms(index),
             pages=book_pages(settings),
-            check_model=model.check if model else None,
-            budget=providers.budget,
-            breakers=providers.breakers,
+            providers=providers,
+            model=model,
         )
 
 
