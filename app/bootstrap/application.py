@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -87,47 +87,36 @@ class Application:
         budget = self.settings.context_tokens
         return Evaluate(self.retrieve, self.answer, time.perf_counter, budget)
 
-    async def model_fault(self) -> str:
-        """Return why the model is unavailable, so that answers are extractive; "" without fault."""
-        try:
-            if self.model:
-                await self.model.check()
-        except ProviderError as error:
-            return error.reason
-        except ConfigError as error:
-            return str(error)
-        return await self.providers.fault("generator")
-
     async def faults(self) -> dict[str, str]:
-        """Return by part why it fails; without the names of files, which only the operator sees."""
+        """Return by part why it fails; "keys" and "question log" name files: for the operator only."""
+        log, provider = self.question_log, self.providers.fault
+        checked = await _why(self.model.check()) if self.model else ""
         found = {
-            "embedder": await self.providers.fault("embedder"),
-            "generator": await self.model_fault(),
+            "embedder": await provider("embedder"),
+            "generator": checked or await provider("generator"),
             "disk": (await self.disk()).fault,
-            **dict.fromkeys(await self.unreadable_stores(), "damaged"),
+            "keys": await _why(asyncio.to_thread(site_keys(self.settings).all)),
+            "question log": await _why(log.store.find(Selected(ids=("",)))) if log else "",
         }
         return {part: fault for part, fault in found.items() if fault}
 
     async def disk(self) -> Disk:
         return await asyncio.to_thread(disk_of, self.settings)
 
-    async def unreadable_stores(self) -> dict[str, str]:
-        """Return the reason by name, "keys" or "question log", for those that are damaged."""
-        found = {}
-        try:
-            await asyncio.to_thread(site_keys(self.settings).all)
-        except StorageError as error:
-            found["keys"] = str(error)
-        try:
-            if self.question_log:
-                await self.question_log.store.find(Selected(ids=("",)))
-        except StorageError as error:
-            found["question log"] = str(error)
-        return found
-
     @property
     def question_log(self) -> QuestionLog | None:
         return self.answer.question_log
+
+
+async def _why(check: Awaitable[object]) -> str:
+    """Return why a check fails; "" if it does not."""
+    try:
+        await check
+    except ProviderError as error:
+        return error.reason
+    except (ConfigError, StorageError) as error:
+        return str(error)
+    return ""
 
 
 @asynccontextmanager

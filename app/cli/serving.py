@@ -20,7 +20,7 @@ from app.api.keys import require_keys
 from app.api.server import configured
 from app.bootstrap.books import sample_request
 from app.bootstrap.local_state import site_keys
-from app.bootstrap.storage import storage_warnings
+from app.bootstrap.storage import index_faults
 from app.cli.command import Port, command, open_application
 from app.cli.output import phases, remark
 from app.domain.errors import ConfigError
@@ -96,13 +96,8 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
     async with open_application(settings) as rag:
         answers = rag.answer.model or "extractive"
         _log.info("serve.starting", extra={"embedder": rag.embedder.space, "answers": answers})
-        unreadable = (await rag.unreadable_stores()).values()
-        for line in (*unreadable, *await storage_warnings(settings, rag.index)):
-            _log.warning("serve.storage", extra={"reason": line})
-        fault = await rag.model_fault()
-        if fault:
-            # Until the model is available, answers are extractive.
-            _log.warning("serve.model_does_not_answer", extra={"reason": fault})
+        for part, fault in {**await rag.faults(), **await index_faults(rag.index)}.items():
+            _log.warning("serve.fault", extra={"part": part, "reason": fault})
         web = create_app(settings, open_application=lambda _: nullcontext(rag))
         say_where(settings)
         await uvicorn.Server(configured(web, settings)).serve(sockets=[listener])
