@@ -88,7 +88,7 @@ class Application:
         return Evaluate(self.retrieve, self.answer, time.perf_counter, budget)
 
     async def faults(self) -> dict[str, str]:
-        """Return by part why it fails; those of "keys" and "question log" name files: not for all."""
+        """Return by part why it fails; only the operator may see those of keys and question log."""
         log, provider = self.question_log, self.providers.fault
         checked = await _why(self.model.check()) if self.model else ""
         found = {
