@@ -15,14 +15,19 @@ from app.domain.errors import BookError
 from app.domain.identity import keep_ids
 from app.domain.languages import language_of_text
 from app.domain.ledger import Ledger
+from app.services.ingest_plan import IngestRequest
 
 
 def identified(book: Book) -> Book:
     return keep_ids(book, Ledger())[0]
 
 
+def read_folder(folder: Path, site: Site | None = None, base_url: str = "") -> Book:
+    return read_book(IngestRequest(folder, site=site, base_url=base_url))
+
+
 def read_identified(folder: Path) -> Book:
-    return identified(read_book(folder))
+    return identified(read_folder(folder))
 
 
 def as_book(page: Document) -> Book:

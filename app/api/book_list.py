@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from app.api.responses import Body
@@ -54,8 +54,7 @@ class ReadyBody(Body):
     copy; keys: requests that need a key are refused; question log: nothing is logged."""
 
     @classmethod
-    async def of(cls, rag: Application, found: BooksBody) -> ReadyBody:
-        faults = await rag.faults()
+    def of(cls, rag: Application, found: BooksBody, faults: Mapping[str, str]) -> ReadyBody:
         return cls(
             status="ready, extractive only" if "generator" in faults else "ready",
             books=[one.book for one in found.books if one.book == one.book.name],
@@ -63,5 +62,6 @@ class ReadyBody(Body):
             quarantined=found.quarantined,
             embedder=rag.embedder.space,
             generator=rag.answer.model,
-            faults=faults,
+            # Where the files are is not public.
+            faults={**faults, **dict.fromkeys(faults.keys() & {"keys", "question log"}, "damaged")},
         )

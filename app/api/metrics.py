@@ -68,7 +68,8 @@ class Metrics:
 
     async def look(self, rag: Application) -> None:
         """Set the gauges."""
-        for name, breaker in rag.breakers.items():
+        providers = rag.providers
+        for name, breaker in providers.breakers.items():
             self._breaker.labels(name).set(not breaker.closed)
         try:
             await rag.index.check()
@@ -77,11 +78,11 @@ class Metrics:
         except StorageError:
             self._index_up.set(0)
         self._disk.set((await rag.disk()).free)
-        if rag.breakers:
+        if providers.breakers:
             with suppress(StorageError):  # without the file, the gauges keep their last values
-                for period, usd in (await rag.budget.spent()).items():
+                for period, usd in (await providers.budget.spent()).items():
                     self._spent.labels(period).set(usd)
-            for period, usd in rag.budget.limits.items():
+            for period, usd in providers.budget.limits.items():
                 self._budget.labels(period).set(usd)
 
 

@@ -184,13 +184,14 @@ async def readyz(rag: Rag) -> ReadyBody:
     With `faults` of other parts the server still answers.
     """
     await rag.index.check()
-    if not rag.settings.open and (fault := (await rag.unreadable_stores()).get("keys")):
-        raise StorageError(fault)
+    faults = await rag.faults()
+    if not rag.settings.open and "keys" in faults:
+        raise StorageError(faults["keys"])
     found = await BooksBody.of(rag)
     if not found.books:
         detail = "the index holds no book yet: run `textbook-rag ingest`"
         raise Refused(503, "no_book", detail)
-    return await ReadyBody.of(rag, found)
+    return ReadyBody.of(rag, found, faults)
 
 
 # `p-...`, or an id given by the author: any HTML id without a slash.

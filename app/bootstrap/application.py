@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
@@ -37,7 +37,6 @@ from app.domain.errors import ConfigError, ProviderError, StorageError
 from app.services.analyse_question import AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
-from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.feature_reranker import FeatureReranker
@@ -47,7 +46,6 @@ from app.services.page_locator import PageLocator
 from app.services.paragraphs import CiteParagraph
 from app.services.ports import BookStore, Embedder, Reranker
 from app.services.question_log import QuestionLog, Selected
-from app.services.resilience import CircuitBreaker
 from app.services.retrieve import Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.similarity import SimilarityEncoder
@@ -79,11 +77,9 @@ class Application:
     answer: AnswerQuestion
     glossary: LookUpTerms
     pages: BookPages
-    budget: Budget
-    breakers: Mapping[str, CircuitBreaker] = field(default_factory=dict)
-    """Circuit breakers by the provider's role: "embedder", "reranker", "rewriter", "generator"."""
-    check_model: Callable[[], Awaitable[None]] | None = None
-    """Checks the connection to the model server; None if there is none."""
+    providers: Providers
+    model: ChatModel | None = None
+    """The model that generates answers."""
 
     @property
     def ingest(self) -> IngestBook:
@@ -98,53 +94,36 @@ class Application:
         budget = self.settings.context_tokens
         return Evaluate(self.retrieve, self.answer, time.perf_counter, budget)
 
-    async def model_fault(self) -> str:
-        """Return why the model is unavailable, so that answers are extractive; "" without fault."""
-        try:
-            if self.check_model:
-                await self.check_model()
-        except ProviderError as error:
-            return error.reason
-        except ConfigError as error:
-            return str(error)
-        return await self._fault("generator")
-
-    async def _fault(self, part: str) -> str:
-        """Return why a provider is not called; "" if it is, or if there is none."""
-        if part not in self.breakers:
-            return ""
-        return self.breakers[part].fault or await self.budget.fault()
-
     async def faults(self) -> dict[str, str]:
-        """Return by part why it fails; without the names of files, which only the operator sees."""
+        """Return by part why it fails; only the operator may see those of keys and question log."""
+        log, provider = self.question_log, self.providers.fault
+        checked = await _why(self.model.check()) if self.model else ""
         found = {
-            "embedder": await self._fault("embedder"),
-            "generator": await self.model_fault(),
+            "embedder": await provider("embedder"),
+            "generator": checked or await provider("generator"),
             "disk": (await self.disk()).fault,
-            **dict.fromkeys(await self.unreadable_stores(), "damaged"),
+            "keys": await _why(asyncio.to_thread(site_keys(self.settings).all)),
+            "question log": await _why(log.store.find(Selected(ids=("",)))) if log else "",
         }
         return {part: fault for part, fault in found.items() if fault}
 
     async def disk(self) -> Disk:
         return await asyncio.to_thread(disk_of, self.settings)
 
-    async def unreadable_stores(self) -> dict[str, str]:
-        """Return the reason by name, "keys" or "question log", for those that are damaged."""
-        found = {}
-        try:
-            await asyncio.to_thread(site_keys(self.settings).all)
-        except StorageError as error:
-            found["keys"] = str(error)
-        try:
-            if self.question_log:
-                await self.question_log.store.find(Selected(ids=("",)))
-        except StorageError as error:
-            found["question log"] = str(error)
-        return found
-
     @property
     def question_log(self) -> QuestionLog | None:
         return self.answer.question_log
+
+
+async def _why(check: Awaitable[object]) -> str:
+    """Return why a check fails; "" if it does not."""
+    try:
+        await check
+    except ProviderError as error:
+        return error.reason
+    except (ConfigError, StorageError) as error:
+        return str(error)
+    return ""
 
 
 @asynccontextmanager
@@ -176,9 +155,8 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             answer=answer,
             glossary=LookUpTerms(index),
             pages=book_pages(settings),
-            check_model=model.check if model else None,
-            budget=providers.budget,
-            breakers=providers.breakers,
+            providers=providers,
+            model=model,
         )
 
 

@@ -9,7 +9,6 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from app.adapters.archives import unpack
@@ -21,7 +20,6 @@ from app.adapters.reading.book import (
     read_book,
 )
 from app.adapters.reading.book_settings import chunking_config
-from app.adapters.reading.documents import OpenedBook
 from app.adapters.reading.shown_text import page_at
 from app.adapters.reading.source_files import SourceFiles
 from app.bootstrap.storage import address_of, ledger_store
@@ -33,12 +31,9 @@ from app.domain.identity import keep_ids
 from app.domain.ledger import from_lines
 from app.services.check_links import BuiltPage
 from app.services.ingest import IngestRequest
-from app.services.phases import Advance, ignore
+from app.services.phases import Advance, Phases, ignore
 from app.services.safe_paths import read_text
 from app.settings import Settings
-
-if TYPE_CHECKING:
-    from app.adapters.reading.fetch_site import Progress
 
 _UNPACKED_BYTES = 2**30
 """Four times the largest archive. Pages and pictures of a book are far smaller; a bomb is not."""
@@ -56,15 +51,15 @@ def sample_request() -> IngestRequest:
 async def opened_source(
     source: str,
     settings: Settings,
-    *,
-    allow_private: bool,
-    progress: Progress,
+    phases: Phases,
     remark: Callable[[str], None],
+    *,
+    allow_private: bool = False,
 ) -> AsyncIterator[IngestRequest]:
     """Open a folder, a file, a zip archive, which is unpacked meanwhile, or a site by its address.
 
-    Yields a request with what the source says of itself. `progress` is called with the numbers of
-    pages fetched and known, `remark` with what is not fetched. InputError if it is refused.
+    Yields a request with what the source says of itself. `remark` is called with what is not
+    fetched. InputError if it is refused.
     """
     with ExitStack() as stack:
         request = IngestRequest(Path(source))
@@ -74,12 +69,8 @@ async def opened_source(
 
             # A page that an earlier run fetched is asked for only if it has changed.
             name = sha256(source.rstrip("/").encode()).hexdigest()[:16]
-            site = await fetch_site(
-                source,
-                settings.home / "sites" / name,
-                allow_private=allow_private,
-                progress=progress,
-            )
+            folder = settings.home / "sites" / name
+            site = await fetch_site(source, folder, phases, allow_private=allow_private)
             for reason, urls in site.left_out.items():
                 remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
             request = IngestRequest(site.folder, book=_book_at(source), base_url=site.base_url)
@@ -99,16 +90,7 @@ def read_source(request: IngestRequest, advance: Advance = ignore, *, mark: bool
 
     `advance` is called with 1 after each page. For `mark` see `read_book`.
     """
-    return read_book(
-        request.folder,
-        book_id=request.book,
-        site=request.site,
-        base_url=_base_url(request),
-        edition=request.edition,
-        opened=request.opened if isinstance(request.opened, OpenedBook) else None,
-        advance=advance,
-        mark=mark,
-    )
+    return read_book(replace(request, base_url=_base_url(request)), advance, mark=mark)
 
 
 def _base_url(request: IngestRequest) -> str:
@@ -150,9 +132,7 @@ def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
     itself has only one version. BookError if the folder cannot be read.
     """
     version = request.edition.version
-    found = open_editions(
-        request.folder, site=request.site, base_url=_base_url(request), version=version
-    )
+    found = open_editions(replace(request, base_url=_base_url(request)))
     if request.edition.locale or (version and any(one.edition.version for one in found)):
         return [request]
     return [

@@ -96,6 +96,12 @@ class Providers:
         _log.info("generator.found_on_this_machine", extra=fields)
         return await self._on_server(found, Price())
 
+    async def fault(self, role: str) -> str:
+        """Return why the model of a role is not called; "" if it is, or if there is none."""
+        if role not in self.breakers:
+            return ""
+        return self.breakers[role].fault or await self.budget.fault()
+
     def _by_cohere(self, choice: str) -> bool:
         """Whether a setting chooses Cohere: it names it, or is `auto` and there is a key."""
         return choice == "cohere" or (choice == "auto" and self.settings.cohere_api_key is not None)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -111,22 +110,26 @@ async def verified(settings: Settings, books: Sequence[BookId]) -> list[Verified
         return [one async for one in verify(index, ledger_store(settings), shared, books)]
 
 
-async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:
-    """Return warnings for the operator: damaged books, a disk that cannot be written."""
-    lines, fault = [], (await asyncio.to_thread(disk_of, settings)).fault
-    if fault:
-        lines.append(
-            f"{settings.home}: the disk is {fault}: nothing can be ingested, and the index is "
-            f"searched in a temporary copy below {tempfile.gettempdir()}"
-        )
+def require_home(settings: Settings) -> None:
+    """StorageError if the folder of all local state can be neither made nor written."""
+    home = settings.home.absolute()
+    there = next(path for path in (home, *home.parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        message = f"{there}: not a folder that can be written; check RAG_HOME"
+        raise StorageError(message)
+
+
+async def index_faults(index: BookStore) -> dict[str, str]:
+    """Return what is damaged by part, "index" or a book, and what answers instead of the book."""
+    found = {}
     try:
         await index.check()
     except StorageError as error:
-        lines.append(f"no book can answer: {error}")
+        found["index"] = f"no book can answer: {error}"
     for book, damage in (await index.damaged()).items():
         served = "the previous generation answers" if damage.answers else "the book is left out"
-        lines.append(f"book {book}: {served}; see `textbook-rag verify`: {damage.reason}")
-    return lines
+        found[f"book {book}"] = f"{served}; see `textbook-rag verify`: {damage.reason}"
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,7 @@ class Disk:
     free: int
     """Free bytes."""
     fault: str
-    """"full" or "read-only"; "" if the index can be opened in place."""
+    """That it is full or read-only, and what follows; "" if the index can be opened in place."""
 
 
 def disk_of(settings: Settings) -> Disk:
@@ -142,4 +145,6 @@ def disk_of(settings: Settings) -> Disk:
     home = settings.home
     there = next(path for path in (home, *home.absolute().parents) if path.is_dir())
     fault = "" if settings.qdrant_url or there != home else disk_fault(home)
+    if fault:
+        fault += ": nothing can be ingested, and the index is searched in a temporary copy"
     return Disk(shutil.disk_usage(there).free, fault)

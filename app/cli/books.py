@@ -12,9 +12,8 @@ from typer import Argument
 
 from app.bootstrap.backups import opened_stores, reading_backup, writing_backup
 from app.bootstrap.storage import book_pages, open_index, verified
-from app.cli.options import IndexedBook, Json, SomeBooks, Yes
+from app.cli.command import IndexedBook, Json, SomeBooks, Yes, command, searched_place
 from app.cli.output import agreed, duration, phases, remark, remark_each, say, show
-from app.cli.running import command, searched_place
 from app.domain.book_id import BookId
 from app.domain.errors import NO_BOOKS, BookNotFound, InputError
 from app.domain.indexed_book import BookManifest

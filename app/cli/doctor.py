@@ -9,9 +9,8 @@ from typing import Annotated
 from typer import Option
 
 from app.bootstrap.doctor import diagnose, download_models
-from app.cli.options import Json
+from app.cli.command import Json, command
 from app.cli.output import remark, show
-from app.cli.running import command
 from app.settings import Settings
 
 

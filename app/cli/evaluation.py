@@ -7,11 +7,10 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from app.cli.command import Json, OneBook, command, open_application
 from app.cli.eval_report import measurement_json, report_lines
-from app.cli.options import Json, OneBook
 from app.cli.output import phases, remark, remark_each, show
 from app.cli.question_file import read_questions
-from app.cli.running import command, open_application
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import fingerprint
 from app.services.evaluate import EvaluationRequest

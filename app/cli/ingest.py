@@ -9,11 +9,10 @@ from typing import Annotated
 
 from typer import Option
 
-from app.bootstrap.books import how_read, import_ledger, requests_by_edition
-from app.cli.options import Json, OneBook, Site, Source, Strategy
+from app.bootstrap.books import how_read, import_ledger, opened_source, requests_by_edition
+from app.bootstrap.storage import require_home
+from app.cli.command import Json, OneBook, Site, Source, Strategy, command, open_application
 from app.cli.output import duration, errors_as_json, phases, remark, remark_each, show
-from app.cli.reading import opened
-from app.cli.running import command, open_application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.edition import ONLY, Edition
@@ -66,7 +65,12 @@ async def ingest(
     With --json, where stderr is no terminal, progress and a final error are JSON lines on stderr.
     """
     with errors_as_json() if json else nullcontext():
-        async with opened(source, settings, allow_private=allow_private, as_json=json) as given:
+        if not dry_run:
+            require_home(settings)
+        told = phases(as_json=json)
+        async with opened_source(
+            source, settings, told, remark, allow_private=allow_private
+        ) as given:
             request = replace(
                 given,
                 book=book.name if book else given.book,

@@ -10,9 +10,8 @@ from typer import Argument, Option, Typer
 
 from app.bootstrap.storage import site_keys
 from app.cli import COMMANDS, root
-from app.cli.options import Books, Json
+from app.cli.command import Books, Json, command
 from app.cli.output import remark, show
-from app.cli.running import command
 from app.domain.errors import InputError
 from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key
 from app.settings import Settings

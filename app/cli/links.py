@@ -9,14 +9,12 @@ from urllib.parse import urldefrag
 
 from typer import Argument, Option
 
-from app.bootstrap.books import built_pages
+from app.bootstrap.books import built_pages, opened_source
 from app.bootstrap.stamp import stamp_site
 from app.bootstrap.storage import ledger_store, open_index
 from app.cli.books import with_editions
-from app.cli.options import IndexedBook, OneBook
-from app.cli.output import print_json, remark, say
-from app.cli.reading import opened
-from app.cli.running import command
+from app.cli.command import IndexedBook, OneBook, command
+from app.cli.output import phases, print_json, remark, say
 from app.domain.book_id import BookId
 from app.domain.edition import site_root
 from app.domain.errors import InputError
@@ -61,7 +59,7 @@ async def links(
         return 0
     root = site_root([one.base_url for one in manifests if one.book.name == book.name])
     # It may be a preview on the author's machine.
-    async with opened(check, settings, allow_private=True) as site:
+    async with opened_source(check, settings, phases(), remark, allow_private=True) as site:
         misses = check_links(found, built_pages(site.folder, root))
     for miss in misses:
         print_json(asdict(miss))

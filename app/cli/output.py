@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from time import monotonic
 
 from app.domain.characters import printable
 from app.domain.errors import InputError, RagError
@@ -92,17 +91,6 @@ def phases(*, as_json: bool = False) -> Phases:
             tell(phase)
 
     return Phases(report)
-
-
-def fetching(*, as_json: bool) -> Callable[[int, int], None]:
-    """Return what tells the numbers of pages fetched and known."""
-    report, phase, started = phases(as_json=as_json).report, Phase("fetch", 0, "pages"), monotonic()
-
-    def told(done: int, known: int) -> None:
-        phase.done, phase.total, phase.seconds = done, known, monotonic() - started
-        report(phase)
-
-    return told
 
 
 @contextmanager

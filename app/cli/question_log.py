@@ -10,9 +10,8 @@ from typing import Annotated
 from typer import Option
 
 from app.bootstrap.storage import question_store, reports
-from app.cli.options import IndexedBook, Json, OneBook
+from app.cli.command import IndexedBook, Json, OneBook, command
 from app.cli.output import remark, show
-from app.cli.running import command
 from app.domain.errors import InputError
 from app.domain.logged_answer import LoggedParagraph
 from app.domain.owner_report import OwnerReport

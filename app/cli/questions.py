@@ -8,9 +8,8 @@ from typing import Annotated, TypeAlias
 from typer import Option
 
 from app.api.responses import HitBody, as_json
-from app.cli.options import Books, Json, Question
+from app.cli.command import Books, Json, Question, command, open_application
 from app.cli.output import remark, show
-from app.cli.running import command, open_application
 from app.domain.answer import Answer
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, replace
 from typing import Annotated
 
@@ -12,25 +11,14 @@ from typer import Option
 
 from app.bootstrap.books import opened_source, read_identified
 from app.bootstrap.chunking import chunk_book
-from app.cli.options import Json, Site, Source, Strategy
-from app.cli.output import fetching, print_json, remark, remark_each
-from app.cli.running import command, open_application
+from app.cli.command import Json, Site, Source, Strategy, command, open_application
+from app.cli.output import phases, print_json, remark, remark_each
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
 from app.domain.document import Book
 from app.services.ingest import IngestRequest
 from app.services.phases import ignore
 from app.settings import Settings
-
-
-def opened(
-    source: str, settings: Settings, *, allow_private: bool = False, as_json: bool = False
-) -> AbstractAsyncContextManager[IngestRequest]:
-    """Open a folder, file, archive or site; its pages are fetched first, with progress."""
-    progress = fetching(as_json=as_json)
-    return opened_source(
-        source, settings, allow_private=allow_private, progress=progress, remark=remark
-    )
 
 
 @command()
@@ -43,7 +31,7 @@ async def blocks(
 ) -> None:
     """Print a book's blocks, one JSON object a line, with or without --json."""
     del json
-    async with opened(source, settings) as request:
+    async with opened_source(source, settings, phases(), remark) as request:
         book = await _read(replace(request, site=site), settings)
     for block in book.blocks():
         fields = {name: getattr(block, name) for name in _BLOCK_FIELDS}
@@ -76,7 +64,7 @@ async def chunks(
 ) -> None:
     """Print a book's chunks, one JSON object a line, with or without --json."""
     del json
-    async with opened(source, settings) as given:
+    async with opened_source(source, settings, phases(), remark) as given:
         request = replace(given, site=site, strategy=strategy or given.strategy)
         book = await _read(request, settings)
         for chunk in await _chunk(book, request, settings):

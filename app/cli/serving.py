@@ -19,10 +19,9 @@ from uvicorn.supervisors import Multiprocess
 from app.api.keys import require_keys
 from app.api.server import configured
 from app.bootstrap.books import sample_request
-from app.bootstrap.storage import site_keys, storage_warnings
-from app.cli.options import Port
+from app.bootstrap.storage import index_faults, site_keys
+from app.cli.command import Port, command, open_application
 from app.cli.output import phases, remark
-from app.cli.running import command, open_application
 from app.domain.errors import ConfigError
 from app.main import create_app
 from app.settings import Settings
@@ -96,13 +95,8 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
     async with open_application(settings) as rag:
         answers = rag.answer.model or "extractive"
         _log.info("serve.starting", extra={"embedder": rag.embedder.space, "answers": answers})
-        unreadable = (await rag.unreadable_stores()).values()
-        for line in (*unreadable, *await storage_warnings(settings, rag.index)):
-            _log.warning("serve.storage", extra={"reason": line})
-        fault = await rag.model_fault()
-        if fault:
-            # Until the model is available, answers are extractive.
-            _log.warning("serve.model_does_not_answer", extra={"reason": fault})
+        for part, fault in {**await rag.faults(), **await index_faults(rag.index)}.items():
+            _log.warning("serve.fault", extra={"part": part, "reason": fault})
         web = create_app(settings, open_application=lambda _: nullcontext(rag))
         say_where(settings)
         await uvicorn.Server(configured(web, settings)).serve(sockets=[listener])

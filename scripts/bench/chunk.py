@@ -25,8 +25,8 @@ from app.bootstrap.chunking import chunk_book
 from app.services.ingest_plan import IngestRequest
 
 
-def read_and_chunk(folder: Path) -> None:
-    list(chunk_book(read_book(folder), IngestRequest(folder)))
+def read_and_chunk(request: IngestRequest) -> None:
+    list(chunk_book(read_book(request), request))
 
 
 def floor(texts: Sequence[str]) -> None:
@@ -52,12 +52,13 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def measure(folder: Path, repeat: int) -> None:
-    book = read_book(folder)
+    request = IngestRequest(folder)
+    book = read_book(request)
     texts = [document.source for document in book.documents]
     megabytes = sum(len(text.encode()) for text in texts) / 1e6
     work: dict[str, Callable[[], object]] = {
-        "read": lambda: read_book(folder),
-        "read, chunk": lambda: read_and_chunk(folder),
+        "read": lambda: read_book(request),
+        "read, chunk": lambda: read_and_chunk(request),
         "floor": lambda: floor(texts),
         "langchain": lambda: langchain(texts),
     }

@@ -36,6 +36,7 @@ from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.measurement import Measured, summary
 from app.domain.evaluation.retrieval_metrics import STANDARD_DEPTH, Retrieved
 from app.services.evaluate import EvaluationRequest
+from app.services.ingest_plan import IngestRequest
 from app.services.ports import Embedder
 from app.services.similarity import embed_documents
 
@@ -73,7 +74,9 @@ class PlainSearch:
 
     @classmethod
     async def of(cls, folder: Path, one: DevSet, embedder: Embedder) -> PlainSearch:
-        files = [document.file for document in read_book(folder, site=one.site).documents]
+        files = [
+            document.file for document in read_book(IngestRequest(folder, site=one.site)).documents
+        ]
         chunks = [chunk for file in files for chunk in plain_chunks(folder, file)]
         vectors = await embed_documents(embedder, [chunk.text for chunk in chunks])
         return cls(chunks, unit(np.array(vectors, dtype=np.float64)), embedder)

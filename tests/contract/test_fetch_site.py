@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from app.adapters.reading.fetch_site import FetchedSite, fetch_site
 from app.adapters.reading.public_transport import is_public
 from app.adapters.reading.site_pages import open_site_folder
 from app.domain.errors import InputError, ProviderUnavailable
+from app.services.phases import Phase, Phases, ignore
 from tests.built_pages import links, page
 from tests.command_line import Run
 from tests.local_http import Handler, local_server
@@ -102,8 +103,14 @@ class Sleeps(list[float]):
 
 
 def fetch(server: Server, folder: Path, path: str = "/book/", **options: Any) -> FetchedSite:
-    options = {"allow_private": True, "sleep": Sleeps(), **options}
-    return asyncio.run(fetch_site(f"{server.address}{path}", folder, **options))
+    return fetch_from(f"{server.address}{path}", folder, allow_private=True, **options)
+
+
+def fetch_from(
+    address: str, folder: Path, report: Callable[[Phase], None] = ignore, **options: Any
+) -> FetchedSite:
+    options = {"sleep": Sleeps(), **options}
+    return asyncio.run(fetch_site(address, folder, Phases(report), **options))
 
 
 def stored(site: FetchedSite) -> list[str]:
@@ -113,10 +120,10 @@ def stored(site: FetchedSite) -> list[str]:
 def test_links_below_the_address_are_fetched_into_a_folder_that_is_read_as_a_site(
     server: Server, tmp_path: Path
 ) -> None:
-    told: list[tuple[int, int]] = []
-    site = fetch(server, tmp_path, progress=lambda *said: told.append(said))
+    told: list[tuple[str, int]] = []
+    site = fetch(server, tmp_path, report=lambda one: told.append((one.name, one.done)))
     assert stored(site) == ["beak.html", "ears/index.html", "eyes.html", "index.html"]
-    assert told == [(1, 3), (2, 3), (3, 4), (4, 4)]
+    assert told == [("fetch", done) for done in (0, 1, 2, 3, 4, 4)]
     (opened,) = open_site_folder(site.folder, site.base_url)
     assert [one.url.removeprefix(server.address) for one in opened.pages] == [
         "/book/",
@@ -149,12 +156,12 @@ def test_a_killed_run_is_continued(server: Server, tmp_path: Path) -> None:
 
     class Killed(BaseException): ...
 
-    def die(done: int, known: int) -> None:
-        if done == 2:
+    def die(phase: Phase) -> None:
+        if phase.done == 2:
             raise Killed
 
     with pytest.raises(Killed):
-        fetch(server, tmp_path, progress=die)
+        fetch(server, tmp_path, report=die)
     done = {path for path, status in server.requests if status == 200} - {"/book/"}
     server.requests.clear()
     assert len(stored(fetch(server, tmp_path))) == 4
@@ -267,7 +274,7 @@ def test_private_addresses_are_refused(server: Server, tmp_path: Path, host: str
     port = server.address.rpartition(":")[2]
     address = f"http://{host}:{port}/book/"
     with pytest.raises(InputError, match="--allow-private"):
-        asyncio.run(fetch_site(address, tmp_path, sleep=Sleeps()))
+        fetch_from(address, tmp_path)
     assert server.requests == []
 
 
@@ -278,7 +285,7 @@ def test_a_redirect_to_a_private_address_is_refused(
         secret = f"{inner.address.replace('127.0.0.1', 'localhost')}/book/"
         server.answers["/book/"] = Answer("", 302, {"Location": secret})
         with pytest.raises(InputError, match="not public"):
-            asyncio.run(fetch_site("http://owls.example/book/", tmp_path, sleep=Sleeps()))
+            fetch_from("http://owls.example/book/", tmp_path)
         assert inner.requests == []
 
 
@@ -287,7 +294,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_connected_to(
 ) -> None:
     """A name is resolved once for each request, so rebinding it changes nothing."""
     with public_at(server, monkeypatch) as asked:
-        found = asyncio.run(fetch_site("http://owls.example/book/", tmp_path, sleep=Sleeps()))
+        found = fetch_from("http://owls.example/book/", tmp_path)
     assert len(stored(found)) == 4
     assert len(asked) == len(server.requests)
 
@@ -328,7 +335,7 @@ def test_public_addresses(address: str) -> None:
 @pytest.mark.parametrize("address", ["ftp://owls.example/", "file:///etc/passwd", "owls.example"])
 def test_only_web_addresses_are_fetched(tmp_path: Path, address: str) -> None:
     with pytest.raises(InputError, match="http"):
-        asyncio.run(fetch_site(address, tmp_path))
+        fetch_from(address, tmp_path)
 
 
 @pytest.mark.parametrize(

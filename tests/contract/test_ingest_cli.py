@@ -136,6 +136,7 @@ def test_a_long_phase_tells_how_far_it_is(
 def test_a_state_folder_that_cannot_be_made_is_one_line(run: Run, book: Path) -> None:
     refused = run("ingest", book, RAG_HOME="/dev/null/rag")
     assert (refused.code, "check RAG_HOME" in refused.err.splitlines()[-1]) == (1, True)
+    assert "read:" not in refused.err
 
 
 def test_a_zip_archive_is_read_as_the_folder_in_it(run: Run, book: Path, home: Path) -> None:

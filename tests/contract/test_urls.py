@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.reading.book import read_book
 from app.domain.document import Site
 from app.domain.links import page_key
 from app.domain.page_links import page_links
 from app.domain.urls import checked_base_url, encoded_path, encoded_url, with_anchor
 from tests.attacking import tried
 from tests.command_line import Run
-from tests.markdown_pages import identified
+from tests.markdown_pages import identified, read_folder
 
 pytestmark = pytest.mark.attack("addresses")
 
@@ -35,7 +34,7 @@ def test_every_address_of_a_book_is_percent_encoded(site: Site, tmp_path: Path) 
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(PAGE)
     (tmp_path / "src/SUMMARY.md").write_text("- [灯](<第一章/灯 (塔) 'x'.md>)\n- [P](100%.md)\n")
-    book = read_book(tmp_path, site=site, base_url="https://e.org/书")
+    book = read_folder(tmp_path, site=site, base_url="https://e.org/书")
     urls = [document.url for document in book.documents]
     urls += [block.url for block in book.blocks()]
     urls += [link for document in book.documents for link in page_links(document)]
@@ -46,7 +45,7 @@ def test_every_address_of_a_book_is_percent_encoded(site: Site, tmp_path: Path) 
 
 def test_an_id_stays_as_its_author_wrote_it(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text('# 灯塔 {#灯}\n\nOld lamps.\n\n<p id="焦点">The focus.</p>\n')
-    book = identified(read_book(tmp_path, site=Site.MKDOCS))
+    book = identified(read_folder(tmp_path, site=Site.MKDOCS))
     heading = next(book.blocks())
     assert heading.anchor == "灯"
     assert heading.url.endswith("#%E7%81%AF")
@@ -72,7 +71,7 @@ def test_what_docusaurus_encoded_is_not_encoded_again(tmp_path: Path) -> None:
     (tmp_path / "docusaurus.config.js").write_text("module.exports = {url: 'https://x.org'};")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/a.md").write_text("---\nslug: /caf%C3%A9\n---\n\nText.\n")
-    book = read_book(tmp_path, base_url="https://e.org/docs")
+    book = read_folder(tmp_path, base_url="https://e.org/docs")
     assert book.documents[0].url == "https://e.org/docs/caf%C3%A9"
 
 
@@ -141,11 +140,11 @@ def test_a_configured_address_that_is_none_is_left_out(
     (tmp_path / "src/SUMMARY.md").write_text("[A](a.md)\n")
     for page in ("a.md", "src/a.md", "docs/a.md"):
         (tmp_path / page).write_text("# A\n\nText.\n")
-    book = read_book(tmp_path)
+    book = read_folder(tmp_path)
     assert all(document.url.startswith("/") for document in book.documents)
     (warning,) = [str(one) for one in book.warnings if "base URL" in str(one)]
     assert re.match(rf"{file}: ", warning)
-    assert not read_book(tmp_path, base_url="https://e.org").warnings
+    assert not read_folder(tmp_path, base_url="https://e.org").warnings
 
 
 @pytest.mark.parametrize(
@@ -162,5 +161,5 @@ def test_the_address_in_a_sites_settings_is_that_of_its_pages(
     (tmp_path / toc).write_text("root: a\n" if toc == "_toc.yml" else "- [A](a.md)\n")
     (tmp_path / "_config.yml").write_text(config)
     (tmp_path / "a.md").write_text("# A\n\nAn owl.\n")
-    [page] = read_book(tmp_path).documents
+    [page] = read_folder(tmp_path).documents
     assert page.url == "https://e.org/owls/a.html"

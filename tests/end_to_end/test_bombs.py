@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from app.adapters.reading.book import read_book
 from app.adapters.reading.book_settings import chunking_config
 from app.domain.document import Document, Site
 from app.domain.errors import InputError
 from tests.attacking import filled, table, tried
-from tests.markdown_pages import read_text
+from tests.markdown_pages import read_folder, read_text
 
 pytestmark = pytest.mark.attack("bombs")
 
@@ -63,5 +62,5 @@ def _explode(bomb: dict[str, Any], folder: Path, larger: int) -> None:
 def _read(source: str | Path, site: Site) -> Sequence[Document]:
     if isinstance(source, Path):
         chunking_config(source)
-        return read_book(source, site=site).documents
+        return read_folder(source, site=site).documents
     return [read_text(source, site=site, file=f"page.{'mdx' if site is Site.DOCUSAURUS else 'md'}")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bootstrap.storage import open_index, storage_warnings
+from app.bootstrap.storage import disk_of
 from tests.command_line import Result, Run, runner
 from tests.conftest import ROOT
 from tests.index_points import quick_folder
@@ -70,16 +69,6 @@ def assert_answers(run: Run, word: str) -> None:
     assert word in done.out
 
 
-def said_at_start(home: Path) -> str:
-    async def warnings() -> list[str]:
-        settings = offline_settings(home)
-        async with open_index(settings) as index:
-            return await storage_warnings(settings, index)
-
-    (line,) = asyncio.run(warnings())
-    return line
-
-
 @pytest.mark.parametrize("disk", [200], indirect=True)
 def test_a_full_disk(
     disk: Path, book: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -99,7 +88,7 @@ def test_a_full_disk(
     search = in_process_of_its_own(disk / "state", "search", "page0 part0", "--json")
     assert search.code == 0
     assert "Page0 part0" in search.out
-    assert "the disk is full: nothing can be ingested" in said_at_start(disk / "state")
+    assert "full: nothing can be ingested" in disk_of(offline_settings(disk / "state")).fault
     filler.unlink()
     assert run("ingest", book).code == 0
     assert_answers(run, "Newer words")

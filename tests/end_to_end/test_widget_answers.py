@@ -12,9 +12,9 @@ from random import Random
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.adapters.reading.book import read_book
 from app.domain.document import BlockKind
 from tests.browsing import BOOK, PAGE, citation, restore, send, turn
+from tests.markdown_pages import read_folder
 from tests.random_markdown import RandomMarkdown
 
 ATTACKS = Path(__file__).resolve().parent.parent / "attacks" / "answers.jsonl"
@@ -153,7 +153,7 @@ def test_no_digit_of_a_formula_is_lost(page: Page, site: str) -> None:
 def test_formulas_of_real_books_keep_their_letters_and_digits(
     page: Page, site: str, sample_book: Path, shared_data: Path
 ) -> None:
-    books = map(read_book, (sample_book, *sorted((shared_data / "books").iterdir())))
+    books = map(read_folder, (sample_book, *sorted((shared_data / "books").iterdir())))
     blocks = [
         block for book in books for block in book.blocks() if block.kind is not BlockKind.CODE
     ]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book
 from tests.built_pages import BASE, page
 from tests.command_line import write_files
+from tests.markdown_pages import read_folder
 
 COOKIES = "<p>This site uses cookies to count visits.</p>"
 HELPFUL = "<h2>Feedback</h2><p>Was this page helpful?</p>"
@@ -24,7 +24,7 @@ def read(folder: Path, count: int, before: str = "", after: str = "") -> tuple[s
         for number in range(count)
     }
     pages["other.html"] = page("<main><h1>Bats</h1><p>Bats hang.</p></main>")
-    book = read_book(write_files(folder, pages), base_url=BASE)
+    book = read_folder(write_files(folder, pages), base_url=BASE)
     warnings = [one.message for one in book.warnings]
     (first,) = (one for one in book.documents if one.file == "0.html")
     return " ".join(block.text for block in first.blocks), warnings

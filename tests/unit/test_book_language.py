@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book
 from app.domain.languages import language_of_words
 from app.domain.terms import words
 from tests.command_line import write_files
-from tests.markdown_pages import read_text
+from tests.markdown_pages import read_folder, read_text
 
 SPANISH = "# Uno\n\nLas plantas hacen azúcar de la luz que les llega, y de lo que hay en el aire.\n"
 ENGLISH = "# One\n\nThe plants make sugar of the light that they get, and of what is in the air.\n"
@@ -21,7 +20,7 @@ def book(folder: Path, config: str, text: str) -> set[str]:
     """Return the languages of a book of one page, of mdBook if it has a `[book]`, and its page."""
     name = "book.toml" if config.startswith("[book]") else "mkdocs.yml"
     files = {name: config, "src/SUMMARY.md": "- [Uno](a.md)", "src/a.md": text, "docs/a.md": text}
-    read = read_book(write_files(folder, files))
+    read = read_folder(write_files(folder, files))
     return {read.language, *(page.language for page in read.documents)}
 
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book
 from app.domain.document import Block, Book
 from app.domain.page_links import page_links
 from tests.built_pages import BASE
 from tests.command_line import write_files
+from tests.markdown_pages import read_folder
 from tests.recorded_cases import RecordedCases
 
 
 def book_of(folder: Path, html: str) -> Book:
     body = html if "<main" in html else f"<main>{html}</main>"
     site = write_files(folder, {"index.html": f"<title>A</title>{body}"})
-    return read_book(site, base_url=BASE)
+    return read_folder(site, base_url=BASE)
 
 
 def shown(block: Block) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book
 from app.adapters.sentences import split_sentences
 from app.domain.answering.chapters import (
     MAX_SUMMARY_WORDS,
@@ -25,6 +24,7 @@ from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage
 from tests.fake_world import chunk, in_order, passage
 from tests.fake_world import context_of as placed
+from tests.markdown_pages import read_folder
 
 
 def page(file: str, position: int, chapter: str) -> Chunk:
@@ -65,7 +65,7 @@ def test_a_chapter_has_the_number_that_the_site_shows(tmp_path: Path) -> None:
         (tmp_path / f"{name}.md").write_text("# Introduction\n\nText.\n")
     (tmp_path / "SUMMARY.md").write_text(f"# Summary\n{contents}- [Bats](d.md)\n\n[Index](e.md)\n")
     (tmp_path / "book.toml").write_text('[book]\nsrc = "."\n')
-    documents = read_book(tmp_path).documents
+    documents = read_folder(tmp_path).documents
     assert [one.chapter_number for one in documents] == [0, 1, 1, 3, 0]
     assert [one.chapter for one in documents] == ["Preface", "Owls", "Owls", "Bats", "Index"]
     chunks = pages("00", "07. Owls", "02. Bats")
@@ -78,7 +78,7 @@ def test_a_group_of_groups_is_no_chapter(tmp_path: Path) -> None:
     (tmp_path / "mkdocs.yml").write_text(nav, encoding="utf-8")
     for name in "abcd":
         (tmp_path / f"{name}.md").write_text(f"# Page {name}\n\nText.\n", encoding="utf-8")
-    chapters = [one.chapter for one in read_book(tmp_path).documents]
+    chapters = [one.chapter for one in read_folder(tmp_path).documents]
     assert chapters == ["Sight", "Hearing", "Hearing", "Page d"]
 
 

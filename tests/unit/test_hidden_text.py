@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book
 from app.adapters.reading.rendered_pages import rendered_pages
 from app.bootstrap.chunking import chunk_book
 from app.domain.document import Book, Document, Site
 from app.services.ingest import IngestRequest
-from tests.markdown_pages import read_text
+from tests.markdown_pages import read_folder, read_text
 
 pytestmark = pytest.mark.attack("hidden text")
 
@@ -149,7 +148,7 @@ def test_an_expression_that_may_be_false_hides_nothing() -> None:
 
 def folder(tmp_path: Path, text: str, name: str = "a.md") -> Book:
     (tmp_path / name).write_text(text)
-    return read_book(tmp_path)
+    return read_folder(tmp_path)
 
 
 @pytest.mark.parametrize("opening", ["<div hidden>", "<!--", "<!-- a --> b\n\n  <!-- c"])

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.reading.book import read_book
 from app.domain.document import BlockKind, Document, Site
 from app.domain.links import deep_link, folded_words
 from app.domain.page_links import clean_runs, page_links
 from tests.conftest import ROOT
-from tests.markdown_pages import read_text
+from tests.markdown_pages import read_folder, read_text
 
 BOOKS = ROOT / "tests/fixtures/books"
 
@@ -147,7 +146,7 @@ def test_a_figure_is_reached_by_its_own_id() -> None:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in BOOKS.iterdir() if path.is_dir()))
 def test_every_quote_is_clean_and_unique_in_its_page(name: str) -> None:
-    for page in read_book(BOOKS / name).documents:
+    for page in read_folder(BOOKS / name).documents:
         for block, link in zip(page.blocks, page_links(page), strict=True):
             text, suffix = directive(link)
             assert link.startswith((block.url, page.url))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book
 from app.adapters.reading.notebook import markdown_of
 from app.domain.document import Book
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
+from tests.markdown_pages import read_folder
 
 PYTHON = {"kernelspec": {"name": "python3", "language": "python"}}
 
@@ -39,7 +39,7 @@ OWLS = notebook(
 def book(folder: Path, files: dict[str, str]) -> Book:
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
-    return read_book(folder)
+    return read_folder(folder)
 
 
 IN, OUT = "```python\nx\n```", "```\n7\n```"
@@ -116,7 +116,7 @@ def test_a_book_with_a_broken_notebook_is_refused(tmp_path: Path) -> None:
 
 def test_a_notebook_alone_is_a_book_whose_spans_count_in_its_markdown(tmp_path: Path) -> None:
     (tmp_path / "owls.ipynb").write_text(OWLS)
-    read = read_book(tmp_path / "owls.ipynb")
+    read = read_folder(tmp_path / "owls.ipynb")
     (page,) = read.documents
     assert (read.id, read.title, page.source) == ("owls", "Owls", markdown(OWLS))
     assert [page.source[block.start : block.end] for block in page.blocks] == [

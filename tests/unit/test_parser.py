@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book
 from app.domain.document import BlockKind, Book, Site
 from tests.conftest import ROOT
-from tests.markdown_pages import read_identified, read_text
+from tests.markdown_pages import read_folder, read_identified, read_text
 from tests.parser_invariants import assert_sound
 
 BOOKS = ROOT / "tests/fixtures/books"
@@ -55,7 +54,7 @@ def test_a_book_comes_out_whole_and_as_its_reader_sees_it(name: str) -> None:
 
 
 def test_a_heading_path_runs_from_the_title_to_the_section() -> None:
-    book = read_book(BOOKS / "docusaurus")
+    book = read_folder(BOOKS / "docusaurus")
     blocks = {block.text: block for block in book.blocks()}
     assert blocks["Set x"].heading_path == ("Introduction", "Choices", "Set x")
     assert blocks["First"].heading_path == ("First",)
@@ -64,7 +63,7 @@ def test_a_heading_path_runs_from_the_title_to_the_section() -> None:
 def test_a_single_file_is_a_book(tmp_path: Path) -> None:
     path = tmp_path / "note.md"
     path.write_text("# Note\n\nOne paragraph.\n", encoding="utf-8")
-    book = read_book(path)
+    book = read_folder(path)
     assert (book.id, book.title) == ("note", "Note")
     assert [block.kind for block in book.blocks()] == [BlockKind.HEADING, BlockKind.PARAGRAPH]
 
@@ -114,7 +113,7 @@ def test_a_question_block_may_hold_the_answer(title: str, kind: BlockKind) -> No
 def main() -> None:
     for name in NAMES:
         lines = [
-            json.dumps(line, ensure_ascii=False) for line in described(read_book(BOOKS / name))
+            json.dumps(line, ensure_ascii=False) for line in described(read_folder(BOOKS / name))
         ]
         (BOOKS / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.reading.book import read_book
 from app.domain.document import Site
 from app.domain.errors import BookError
 from tests.attacking import examples, tried
-from tests.markdown_pages import read_text
+from tests.markdown_pages import read_folder, read_text
 from tests.parser_invariants import assert_sound
 from tests.reading_patterns import PATTERNS
 
@@ -124,17 +123,17 @@ def test_what_cannot_be_read_is_one_line_with_file_and_line(
     file: str, data: bytes, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(BookError) as error:
-        read_book(write(tmp_path, file, data))
+        read_folder(write(tmp_path, file, data))
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(BookError, match=r"no such file or folder: give .*https://"):
-        read_book(tmp_path / "nowhere")
+        read_folder(tmp_path / "nowhere")
 
 
 def test_a_single_file_that_is_no_page_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_text("Some text.")
     with pytest.raises(BookError, match="not a page: give Markdown"):
-        read_book(tmp_path / "a.pdf")
+        read_folder(tmp_path / "a.pdf")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book
 from app.adapters.reading.book_settings import chunking_config
 from app.domain.document import Site
 from app.domain.errors import BookError
+from tests.markdown_pages import read_folder
 
 pytestmark = pytest.mark.attack("links out")
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def read(folder: Path, site: Site | None = None) -> tuple[str, list[str]]:
-    book = read_book(folder, site=site)
+    book = read_folder(folder, site=site)
     return repr(book.documents), [str(warning) for warning in book.warnings]
 
 

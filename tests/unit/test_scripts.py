@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book
 from app.adapters.tokens import token_counter
 from app.bootstrap.chunking import chunk_book
 from app.domain.chunking.config import (
@@ -18,6 +17,7 @@ from app.domain.chunking.config import (
 )
 from app.domain.scripts import script_scale, word_count
 from app.services.ingest import IngestRequest
+from tests.markdown_pages import read_folder
 
 # One paragraph in five languages.
 TEXTS = {
@@ -83,7 +83,7 @@ def test_a_book_in_another_script_has_as_many_chunks_as_in_english(
     sizes = {}
     for each in ("en", language):
         request = _request(tmp_path / each, each)
-        book = read_book(request.folder)
+        book = read_folder(request.folder)
         chunks = list(chunk_book(book, request))
         whole = {one.own_text for chunk in chunks for one in chunk.passages}
         assert all(block.text in whole for block in book.blocks() if block.kind != "heading")
@@ -94,7 +94,7 @@ def test_a_book_in_another_script_has_as_many_chunks_as_in_english(
 
 def test_sizes_are_not_scaled_beyond_the_embedders_limit(tmp_path: Path) -> None:
     request = _request(tmp_path / "book", "hi")
-    book = read_book(request.folder)
+    book = read_folder(request.folder)
     largest = {
         limit: max(one.token_count for one in chunk_book(book, request, longest_text=limit))
         for limit in (512, 1_000, None)

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from app.adapters.reading import tree
-from app.adapters.reading.book import read_book
 from app.adapters.reading.documents import OpenedBook
 from app.adapters.reading.site_pages import REPEATED, open_site_folder
 from app.domain.errors import FileRefused, InputError
 from tests.built_pages import BASE, canonical, item, links, page
 from tests.command_line import write_files
 from tests.conftest import ROOT
+from tests.markdown_pages import read_folder
 from tests.recorded_cases import RecordedCases
 
 FIXTURES = ROOT / "tests/fixtures/sites"
@@ -104,7 +104,7 @@ def test_a_single_page_is_a_site_at_its_canonical_or_given_address(tmp_path: Pat
     urls = [one.url for given in ("", BASE) for one in only(path, given).pages]
     assert urls == [f"{BASE}owls.html", BASE]
     assert (only(path).title, only(path).language) == ("Owls", "de")
-    assert [one.text for one in read_book(path).blocks()] == ["Owls."]
+    assert [one.text for one in read_folder(path).blocks()] == ["Owls."]
 
 
 def test_a_folder_without_pages_is_an_error(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_folder_without_pages_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", "honkit jupyter-book latexml mdbook pretext zensical".split())
 def test_the_text_of_small_sites_that_the_real_tools_built(name: str) -> None:
-    book = read_book(FIXTURES / name)
+    book = read_folder(FIXTURES / name)
     assert [(one.kind.value, one.text) for one in book.documents[-1].blocks][-2:] == [
         ("paragraph", "The left ear of a barn owl is higher than the right one."),
         ("list", "1. Sit still.\n2. Turn the head."),

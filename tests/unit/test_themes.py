@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from app.adapters.reading.book import read_book
 from app.domain.document import BlockKind, Book
 from app.domain.page_links import page_links
 from tests.conftest import ROOT
+from tests.markdown_pages import read_folder
 
 FIXTURES = ROOT / "tests/fixtures/themes"
 EXPECTED = {
@@ -67,7 +67,7 @@ def theme(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def book(theme: str) -> Book:
-    return read_book(FIXTURES / f"{theme}.html", base_url="https://birds.example/")
+    return read_folder(FIXTURES / f"{theme}.html", base_url="https://birds.example/")
 
 
 def test_every_page_is_tested() -> None:

@@ -18,9 +18,9 @@ from app.adapters.reading.source_files import PAGE_SUFFIXES as MARKDOWN
 from app.adapters.reading.source_files import SourceFiles
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site
-from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError
 from app.domain.languages import language_of_text
+from app.services.ingest_plan import IngestRequest
 from app.services.phases import Advance, ignore
 
 _SINGLE_FILES = (*MARKDOWN, ".txt", *PAGE_SUFFIXES)
@@ -37,36 +37,26 @@ _TEMPLATE_LANGUAGE = "en"
 """The language in a new site's configuration, which many authors leave there."""
 
 
-def read_book(
-    folder: Path,
-    *,
-    book_id: BookId | None = None,
-    site: Site | None = None,
-    base_url: str = "",
-    edition: Edition = ONLY,
-    opened: OpenedBook | None = None,
-    advance: Advance = ignore,
-    mark: bool = False,
-) -> Book:
+def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool = False) -> Book:
     """Read a folder or a single file into blocks; `advance` is called with 1 after each page.
 
-    If `site` is None, it is a built site if it holds HTML pages and no configuration or pages of
-    Markdown; else the generator is recognised by its configuration.
+    If the request names no site, it is a built one if it holds HTML pages and no configuration or
+    pages of Markdown; else the generator is recognised by its configuration.
 
-    `opened` is the edition, if it has been opened; its address is then not read from `base_url`.
+    An edition that the request holds as opened is not opened again.
 
     With `mark` the span of a built page's block is that of a start tag in the page's bytes,
     (-1, -1) if it has none of its own, and documents have no source.
 
     BookError if there is nothing to read. FileRefused if a page is too large, not UTF-8 or broken;
     """
-    folder = _existing(folder)
-    own_id = edition.id_of(book_id or book_id_of(book_name(folder)))
+    folder, edition = _existing(request.folder), request.edition
+    own_id = edition.id_of(request.book or book_id_of(book_name(folder)))
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
     reader = PageReader(files, mark=mark)
-    if opened is None:
-        found = open_editions(folder, site=site, base_url=base_url, version=edition.version)
-        opened = next((one for one in found if one.edition == edition), found[0])
+    given = request.opened
+    found = (given,) if isinstance(given, OpenedBook) else open_editions(request)
+    opened = next((one for one in found if one.edition == edition), found[0])
     documents: Sequence[Document] = list(reader.read(opened, advance))
     if not documents:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
@@ -78,18 +68,16 @@ def read_book(
     return replace(_book(own_id, opened, documents), warnings=tuple(warnings))
 
 
-def open_editions(
-    folder: Path, *, site: Site | None, base_url: str, version: str = ""
-) -> tuple[OpenedBook, ...]:
+def open_editions(request: IngestRequest) -> tuple[OpenedBook, ...]:
     """Open the editions of a book, the default one first; sources are one, of this version.
 
     BookError if the folder is missing or has no page.
     """
-    folder = _existing(folder)
+    folder, site, base_url = _existing(request.folder), request.site, request.base_url
     if site is None and is_built_site(folder):
         return open_site_folder(folder, base_url)
     if folder.is_dir():
-        return (open_sources(SourceFiles(folder), site, base_url, version),)
+        return (open_sources(SourceFiles(folder), site, base_url, request.edition.version),)
     return (open_page(folder.name, site, base_url),)
 
 

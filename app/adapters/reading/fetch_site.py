@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import mimetypes
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 from urllib.parse import urldefrag, urljoin
 
 import httpx
@@ -30,6 +29,7 @@ from app.adapters.reading.site_pages import PAGE_SUFFIXES
 from app.adapters.reading.tree import MAX_BYTES
 from app.domain.errors import InputError
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
+from app.services.phases import Phases
 
 _REDIRECTS = 10
 _SITEMAPS = 100
@@ -37,9 +37,6 @@ _HTML = (None, "text/html", "application/xhtml+xml")
 MAX_PAGES = 10_000
 _VALIDATORS = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
 """Headers of a page, with those that ask for it only if it has changed."""
-
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the number of pages done and the number known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +52,9 @@ class FetchedSite:
 async def fetch_site(
     address: str,
     folder: Path,
+    phases: Phases,
     *,
     allow_private: bool = False,
-    progress: Progress = lambda *_: None,
     sleep: Sleep = asyncio.sleep,
 ) -> FetchedSite:
     """Fetch the pages of the site below an address into `folder/pages`, one after the other.
@@ -75,7 +72,7 @@ async def fetch_site(
             await crawl.begin(checked_base_url(address))
         except PageFailed as error:
             raise InputError(f"{address}: {error}") from error
-        await crawl.run(progress)
+        await crawl.run(phases)
     return FetchedSite(crawl.record.pages, crawl.root.rstrip("/"), crawl.left_out)
 
 
@@ -113,18 +110,19 @@ class _Crawl:
         message = f"{address}: redirects in a loop"
         raise InputError(message)
 
-    async def run(self, progress: Progress) -> None:
+    async def run(self, phases: Phases) -> None:
         """Fetch the pages of the sitemap; without one, those that links lead to."""
         listed = await self._sitemap()
         self._add(listed)
-        while self.waiting:
-            url = self.waiting.popleft()
-            file = self._file(url)
-            if file not in self.record.seen:
-                await self._fetch(url, file)
-            if file in self.record.seen and not listed:
-                self._add(self._links(file))
-            progress(len(self.found) - len(self.waiting), len(self.found))
+        with phases.phase("fetch", len(self.found) if listed else 0, "pages") as advance:
+            while self.waiting:
+                url = self.waiting.popleft()
+                file = self._file(url)
+                if file not in self.record.seen:
+                    await self._fetch(url, file)
+                if file in self.record.seen and not listed:
+                    self._add(self._links(file))
+                advance(1)
         self.record.finish()
 
     def _file(self, url: str) -> str:

@@ -1,4 +1,6 @@
-"""Runs a command in an event loop, with the settings and the log of the process."""
+"""How a command is declared, with options that several have, and run: in an event loop, with the
+settings and the log of the process.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,53 @@ import resource
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from typer import Typer
+from typer import Argument, Option, Typer
 
 from app.bootstrap.logs import logging_to_stderr
 from app.cli import root
 from app.cli.output import remark
+from app.domain.book_id import BookId
+from app.domain.chunking.config import StrategyName
+from app.domain.document import Site as SiteName
 from app.domain.errors import NO_BOOKS, ConfigError, RagError
 from app.settings import Settings, read_settings, unknown_variables
 
 if TYPE_CHECKING:
     from app.bootstrap.application import Application
+
+Json: TypeAlias = Annotated[bool, Option("--json", help="Print JSON on stdout.")]
+Yes: TypeAlias = Annotated[bool, Option("--yes", help="Do not ask.")]
+Question: TypeAlias = Annotated[str, Argument(metavar="QUESTION", help="In any language.")]
+Books: TypeAlias = Annotated[
+    list[BookId] | None,
+    Option("--book", parser=BookId, metavar="ID", help="Only this book; repeatable."),
+]
+OneBook: TypeAlias = Annotated[
+    BookId | None, Option("--book", parser=BookId, metavar="ID", help="A book's name in the index.")
+]
+IndexedBook: TypeAlias = Annotated[
+    BookId, Argument(parser=BookId, metavar="BOOK", help="Its name in the index.")
+]
+SomeBooks: TypeAlias = Annotated[
+    list[BookId] | None, Argument(parser=BookId, metavar="BOOK", help="Only these; else all.")
+]
+Site: TypeAlias = Annotated[
+    SiteName | None, Option("--site", help="The site's generator, if it is not detected.")
+]
+Source: TypeAlias = Annotated[
+    str,
+    Argument(
+        metavar="PATH", help="A folder of Markdown or built pages, one file, or a site's address."
+    ),
+]
+Strategy: TypeAlias = Annotated[
+    StrategyName | None, Option("--strategy", help="Chunking strategy (structure).")
+]
+Port: TypeAlias = Annotated[
+    int | None, Option("--port", min=1, max=65_535, help="Port to listen on (RAG_PORT).")
+]
 
 Command: TypeAlias = Callable[..., Coroutine[None, None, int | None]]
 """`command(settings, **options)` returns the exit code; None is 0."""
