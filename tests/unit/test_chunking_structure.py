@@ -14,16 +14,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, PackingConfig, StrategyName
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Document
-from tests.chunking_documents import (
-    Made,
-    book_of,
-    documents,
-    heading,
-    made,
-    place,
-    prose,
-    tools,
-)
+from tests.chunking_documents import Made, book_of, documents, heading, made, place, prose, tools
 from tests.chunking_oracle import breaches
 
 CONFIG = ChunkingConfig()
