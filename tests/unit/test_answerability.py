@@ -11,6 +11,7 @@ from app.domain.answering.answerability import (
     REFUSAL_THRESHOLD,
     answerability,
     defined_share,
+    share_of_bounds,
     support,
 )
 from app.domain.answering.notices import other_language, refusal_text
@@ -57,6 +58,12 @@ def test_score_parts_what_the_book_answers_from_what_it_does_not(
     hits: list[tuple[float, float, float]], covered: float, low: float, high: float
 ) -> None:
     assert low <= answerability([support(*one) for one in hits], covered) <= high
+
+
+def test_only_the_rarest_terms_of_a_long_question_count() -> None:
+    rare = dict.fromkeys(range(8), 5.0)
+    common = dict.fromkeys(range(8, 80), 0.5)
+    assert share_of_bounds(30.0, rare | common) == share_of_bounds(30.0, rare) == 0.75
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_single_file_is_a_book(tmp_path: Path) -> None:
 
 
 def read(_: Path, given: str) -> str:
-    site, _, text = given.partition("\n")
+    site, text = given.split("\n", 1)
     blocks = read_text(f"{text}\n", site=Site(site)).blocks
     return "\n".join(f"{one.kind.value}: {one.text}".replace("\n", "⏎") for one in blocks)
 
