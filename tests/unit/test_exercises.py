@@ -7,7 +7,12 @@ import asyncio
 import pytest
 
 from app.domain.answer import Answer, AnswerMode
-from app.domain.answering.exercises import Solutions, asked_exercise, solutions_by_place
+from app.domain.answering.exercises import (
+    Solutions,
+    asked_exercise,
+    explaining,
+    solutions_by_place,
+)
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
@@ -69,6 +74,12 @@ async def test_hidden_only_what_is_to_be_read_is_named(others: tuple[Passage, ..
     assert answer.answer == NOTICE
     assert (answer.exercise, answer.refused, answer.citations) == ("p-task", False, ())
     assert [one.paragraph_id for one in answer.sources] == ["p-light"]
+
+
+def test_chunks_of_exercises_make_room_for_those_that_explain() -> None:
+    hits = [Hit(chunk((one,), f"c-{one.paragraph_id}"), 1.0) for one in (EXERCISE, SOLUTION, LIGHT)]
+    assert [hit.chunk.paragraph_id for hit in explaining(hits)] == ["p-light"]
+    assert explaining(hits[:2]) == hits[:2]
 
 
 def test_a_hint_quotes_the_book_but_no_generator_solves_it() -> None:
