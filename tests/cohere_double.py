@@ -47,7 +47,7 @@ class Fault:
 
     kind: Literal["status", "drop", "stall", "body"] = "status"
     """status: an error answer. drop: the connection closes unanswered. stall: no answer until
-    `release`. body: 200 with `body`."""
+    the context is left. body: 200 with `body`."""
     status: int = 500
     retry_after: str | None = None
     message: str = "internal error"
@@ -82,8 +82,7 @@ class CohereDouble:
 
     def __post_init__(self) -> None:
         self.lock = threading.Lock()
-        self.release = threading.Event()
-        """Set it to let stalled requests go on."""
+        self.left = threading.Event()
         self._faults: dict[str, deque[Fault]] = defaultdict(deque)
 
     def __enter__(self) -> Self:
@@ -94,7 +93,7 @@ class CohereDouble:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.release.set()
+        self.left.set()
         self._serving.__exit__(None, None, None)
 
     def fail(self, *faults: Fault, endpoint: str) -> None:
@@ -154,10 +153,7 @@ class _Server(Server):
 
 
 class _Refusal(Exception):
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
+    """Status and message."""
 
 
 class _Handler(Handler):
@@ -176,7 +172,7 @@ class _Handler(Handler):
         try:
             self._answer(request, fault)
         except _Refusal as refusal:
-            self._error(refusal.status, refusal.message)
+            self._error(*refusal.args)
 
     def _answer(self, request: Recorded, fault: Fault | None) -> None:
         if self.headers.get("Authorization") != f"Bearer {self.double.key}":
@@ -191,7 +187,7 @@ class _Handler(Handler):
             self.respond(200, {"Content-Type": "text/html"}, fault.body.encode())
         else:
             if kind == "stall":
-                self.double.release.wait(30)
+                self.double.left.wait(30)
             if request.endpoint == "chat":
                 self._chat(request)
             else:

@@ -270,7 +270,6 @@ class FakeGenerator:
     ends: bool = True
     finish_reason: str = "COMPLETE"
     truncated: bool = False
-    closed: bool = False
     questions: list[str] = field(default_factory=list)
     contexts: list[Sequence[ContextPassage]] = field(default_factory=list)
 
@@ -283,23 +282,20 @@ class FakeGenerator:
         self.contexts.append(request.context)
         said = "".join(one for one in self.steps if isinstance(one, str))
         written = 0
-        try:
-            for step in self.steps:
-                if isinstance(step, Exception):
-                    raise step
-                if isinstance(step, str):
-                    written += len(step)
-                    yield GeneratedText(step)
-                elif isinstance(step, TextDiscarded):
-                    said = said[written:]
-                    yield step
-                else:
-                    start, end, paragraph_ids = step
-                    yield GeneratedCitation(start, said[start:end], paragraph_ids)
-            if self.ends:
-                yield GeneratedEnd(Usage(10, 5), self.finish_reason, truncated=self.truncated)
-        finally:
-            self.closed = True
+        for step in self.steps:
+            if isinstance(step, Exception):
+                raise step
+            if isinstance(step, str):
+                written += len(step)
+                yield GeneratedText(step)
+            elif isinstance(step, TextDiscarded):
+                said = said[written:]
+                yield step
+            else:
+                start, end, paragraph_ids = step
+                yield GeneratedCitation(start, said[start:end], paragraph_ids)
+        if self.ends:
+            yield GeneratedEnd(Usage(10, 5), self.finish_reason, truncated=self.truncated)
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,10 @@ class RandomMarkdown:
             )()
         return self
 
-    def word(self, closing: str = "") -> None:
-        prefix = self.random.choice(["", "", "", "🦉", "é", "&amp; ", "\\* "])
-        self.text += prefix
+    def word(self, closing: str = "", *, in_code: bool = False) -> None:
+        """Without references and escapes in code."""
+        if not in_code:
+            self.text += self.random.choice(["", "", "", "🦉", "é", "&amp; ", "\\* "])
         self.starts[self.count] = len(self.text)
         self.text += f"w{self.count}"
         self.ends[self.count] = [len(self.text)]
@@ -44,17 +45,9 @@ class RandomMarkdown:
         self.text += opening
         words = self.random.randint(1, 3)
         for number in range(words):
-            if opening == "`":  # no references or escapes in code
-                self.starts[self.count] = len(self.text)
-                self.text += f"w{self.count}"
-                self.ends[self.count] = [len(self.text)]
-                self.count += 1
-                if number == words - 1:
-                    self.text += closing
-                    self.ends[self.count - 1].append(len(self.text))
-            else:
-                self.word(closing if number == words - 1 else "")
-            if number < words - 1:
+            last = number == words - 1
+            self.word(closing if last else "", in_code=opening == "`")
+            if not last:
                 self.text += " "
 
     def line(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 
 import pytest
 
@@ -17,7 +16,7 @@ from app.domain.answering.answerability import (
 )
 from app.domain.answering.notices import other_language, refusal_text
 from app.domain.answering.request import AskRequest, recent
-from app.domain.book_id import BookId
+from app.domain.indexed_book import BookList
 from app.domain.languages import language_of_question, language_of_words
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
@@ -90,26 +89,14 @@ def test_a_larger_book_scores_the_same_evidence_the_same() -> None:
 
 
 SPARSE = FakeTerms()
-LEXICAL = FakeTerms().lexical
 
 
-def bounds_of(bounds: TermUpperBounds, text: str, books: Sequence[BookId] = ()) -> dict[int, float]:
-    known = asyncio.run(bounds.index.books())
-    return asyncio.run(bounds.of(LEXICAL.terms(text, "en"), known.only(books)))
-
-
-def test_upper_bound_is_the_best_score_a_chunk_has_by_the_term_alone() -> None:
-    chunks = [make_chunk("owl owl owl mouse"), make_chunk("owl", index=1)]
-    bounds = TermUpperBounds(FakeIndex(chunks))
-    assert bounds_of(bounds, "owl") == {next(iter(LEXICAL.terms("owl", "en"))): 3.0}
-
-
-def test_upper_bounds_of_one_book_leave_out_the_others() -> None:
-    chunks = [make_chunk("owl"), make_chunk("owl owl", book="other")]
-    manifests = [made_manifest(), made_manifest("other")]
-    bounds = TermUpperBounds(FakeIndex(chunks, manifests))
-    assert list(bounds_of(bounds, "owl", [BookId("book")]).values()) == [1.0]
-    assert list(bounds_of(bounds, "owl").values()) == [2.0]
+@pytest.mark.parametrize(("asked", "bound"), [(["book"], 1.0), (["book", "other"], 2.0)])
+def test_upper_bounds_of_one_book_leave_out_the_others(asked: list[str], bound: float) -> None:
+    index = FakeIndex([make_chunk("owl"), make_chunk("owl owl", book="other")])
+    books = BookList([made_manifest(one) for one in asked])
+    (term,) = SPARSE.of_document("owl", "en")
+    assert asyncio.run(TermUpperBounds(index).of([term], books)) == {term: bound}
 
 
 @pytest.mark.parametrize(
@@ -163,6 +150,10 @@ async def test_refused_in_another_language_than_the_books_the_reader_is_told_whi
         ("¿Qué es la mitosis?", "ja", "es"),
         ("", "en", "en"),
         ("What is the difference between the two?", "de", "en"),
+        # A language without a list of words.
+        ("hoe lees ik een bestand in", "nl", "nl"),
+        ("wat is een closure", "nl", "nl"),
+        ("what is the difference between let and const", "nl", "en"),
         ("O que é a fotossíntese e como ela funciona?", "en", "pt"),
         ("روشنی کی ترکیب کیا ہے اور یہ کیوں اہم ہے؟", "en", "ur"),
     ],

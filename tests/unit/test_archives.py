@@ -34,12 +34,6 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
-def test_a_zip_archive_is_unpacked(tmp_path: Path, folder: Path) -> None:
-    archive = zipped(tmp_path / "a", ("docs/", b""), ("docs/ä.md", b"text"), ("book.toml", b""))
-    assert unpack(archive, folder, LIMIT) == folder
-    assert (folder / "docs/ä.md").read_bytes() == b"text"
-
-
 def test_the_only_folder_of_an_archive_is_the_book(tmp_path: Path, folder: Path) -> None:
     archive = zipped(tmp_path / "a", ("b/docs/a.md", b"x"), ("b/README.md", b"x"))
     assert unpack(archive, folder, LIMIT) == folder / "b"

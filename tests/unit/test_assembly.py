@@ -34,14 +34,6 @@ def texts(context: Sequence[ContextPassage]) -> list[str]:
 
 ONE = passage("one two three", 0)
 FOUR = passage("four five", 20)
-SIX = passage("six seven", 40)
-
-
-def test_a_paragraph_that_two_chunks_share_comes_once_with_the_best_score_and_both_hits() -> None:
-    first, second = chunk(ONE, FOUR, index=0), chunk(FOUR, SIX, index=1)
-    context = assemble([Hit(first, 0.5), Hit(second, 0.9)], 100, count_words)
-    assert texts(context) == ["one two three", "four five", "six seven"]
-    assert [one.score for one in context] == [0.5, 0.9, 0.9]
 
 
 def parts(*texts: str, kind: BlockKind = BlockKind.PARAGRAPH) -> list[Passage]:

@@ -142,7 +142,7 @@ PROPERTIES = (
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(searches())
 def test_every_property_holds_of_the_context_of_any_search(search: Search) -> None:
     context = context_of(search)

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.languages import language_of_words
-from app.domain.terms import words
 from tests.command_line import write_files
 from tests.markdown_pages import read_folder, read_text
 
@@ -61,17 +59,3 @@ def test_what_the_site_says_counts_and_else_its_words(
 )
 def test_prose_tells_the_language_and_code_does_not(text: str, language: str) -> None:
     assert read_text(text).language == language
-
-
-@pytest.mark.parametrize(
-    ("question", "language"),
-    [
-        ("hoe lees ik een bestand in", "nl"),
-        ("wat is een closure", "nl"),
-        ("what is the difference between let and const", "en"),
-    ],
-)
-def test_questions_about_a_book_in_a_language_without_a_word_list(
-    question: str, language: str
-) -> None:
-    assert language_of_words(words(question), "nl") == language

@@ -31,18 +31,6 @@ def test_the_suggestion_parts_two_sorts_that_can_be_parted_half_way() -> None:
     assert found.auroc == 1
 
 
-def test_the_suggestions_refuse_one_in_fifty_and_leave_one_in_seven_unanswered() -> None:
-    own = [0.2, 0.3, *(0.5 for _ in range(5)), 0.6, *(0.9 for _ in range(42))]
-    found = curve(own, [0.25, 0.4, 0.55, 0.7])
-    assert found.suggested.threshold == pytest.approx(0.275)
-    assert (found.suggested.recall, found.suggested.answerable_refused) == (0.25, 0.02)
-    assert found.suggested_answer.threshold == pytest.approx(0.575)
-    assert (found.suggested_answer.recall, found.suggested_answer.answerable_refused) == (
-        0.75,
-        0.14,
-    )
-
-
 @pytest.mark.parametrize(
     "judged",
     [[], [(True, 0.5)], [(False, 0.5)], [(True, None), (False, 0.2)]],

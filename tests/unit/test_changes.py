@@ -16,10 +16,6 @@ def holding(number: int, *paragraphs: str) -> Chunk:
 
 
 CASES = {
-    "a first version": ({}, {1: "a", 2: "b"}, Changes(added=2)),
-    "the same again": ({1: "a", 2: "b"}, {1: "a", 2: "b"}, Changes()),
-    "an edited chunk": ({1: "a", 2: "b"}, {1: "a", 3: "b"}, Changes(changed=1)),
-    "a removed one": ({1: "a", 2: "b"}, {1: "a"}, Changes(removed=1)),
     "another text": ({1: "a"}, {2: "z"}, Changes(added=1, removed=1)),
     "one that was split": ({1: "ab"}, {2: "a", 3: "b"}, Changes(changed=2)),
     "two that were joined": ({1: "a", 2: "b"}, {3: "ab"}, Changes(changed=1)),
@@ -28,7 +24,6 @@ CASES = {
         {4: "a", 5: "ba", 6: "cb"},
         Changes(changed=3),
     ),
-    "all gone": ({1: "a"}, {}, Changes(removed=1)),
 }
 
 

@@ -20,7 +20,6 @@ from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage
 from tests.fake_world import chunk, in_order, passage
 from tests.fake_world import context_of as placed
@@ -229,10 +228,3 @@ def test_an_exercise_is_found_by_its_label_else_by_its_place(
 def test_a_heading_that_asks_stands_for_its_exercise() -> None:
     told = _under("Why do owls hoot?", "To call. Correct!", BlockKind.EXERCISE)
     assert [one.passage.text for one in exercises(placed(told))] == ["Why do owls hoot?"]
-
-
-def test_a_paragraph_in_two_chunks_comes_once_and_whole() -> None:
-    whole = passage("Owls fly. They hoot.", "p-1")
-    part = replace(whole, text="They hoot.", start=10)
-    held = context_of([chunk([part], "c-2"), chunk([whole])], lambda said: len(said.split()))
-    assert [(one.passage.text, one.tokens) for one in held] == [("Owls fly. They hoot.", 4)]

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from app.adapters.tokens import token_counter
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.strategies import stream_chunks
-from app.domain.document import BlockKind, Document
-from app.domain.retrieval.context_assembly import assemble
-from app.domain.retrieval.query import Hit
-from tests.chunking_documents import (
-    book_of,
-    heading,
-    made,
-    place,
-    prose,
-    tools,
-)
+from app.domain.document import Document
+from tests.chunking_documents import book_of, heading, place, prose, tools
 from tests.chunking_oracle import repeated_text
 
 
@@ -42,16 +32,6 @@ def test_a_section_begins_with_the_end_of_the_previous_one() -> None:
         assert after.overlap_start <= after.token_count / 4
 
 
-def test_the_last_items_of_a_long_list_are_repeated() -> None:
-    items = made(BlockKind.LIST, 9, 4)
-    document = place([heading("Owls"), prose(6, 1), items, heading("Mice"), prose(9, 2)])
-    chunks = chunk(document)
-    repeated = repeated_text(chunks[0], chunks[1])
-    assert repeated in items.text
-    assert items.text.endswith(repeated)
-    assert repeated.split("\n")[0] in items.text.split("\n")
-
-
 def test_text_repeated_from_another_section_keeps_its_heading_and_gives_none() -> None:
     _, second, _ = chunk(sections())
     _, same_section, *_ = chunk(place([prose(6, n) for n in range(12)]))
@@ -63,12 +43,3 @@ def test_text_repeated_from_another_section_keeps_its_heading_and_gives_none() -
     assert set(second.paragraph_ids) == {one.paragraph_id for one in second.passages}
     assert {each.heading_path for each in second.own_passages} == {("Part 1",)}
     assert second.passages[-len(second.own_passages) :] == second.own_passages
-
-
-def test_a_context_has_repeated_text_once_and_under_its_own_heading() -> None:
-    chunks = chunk(sections())
-    hits = [Hit(chunks[1], 0.9), Hit(chunks[0], 0.5)]
-    context = assemble(hits, 5_000, token_counter())
-    texts = [one.passage.text for one in context]
-    assert len(set(texts)) == len(texts)
-    assert [one.section for one in context] == ["Part 1"] * 4 + ["Part 0"] * 4

@@ -9,7 +9,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
@@ -55,7 +55,7 @@ def prose(text: str) -> Made:
 
 
 @pytest.mark.parametrize("strategy", StrategyName)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(document=documents())
 def test_every_strategy_gives_the_text_of_the_book_and_loses_nothing(
     strategy: StrategyName, document: Document
@@ -88,7 +88,7 @@ def test_fixed_windows_may_prefer_sentence_ends() -> None:
     assert all(each.text_content.endswith(".") for each in chunks)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(st.sampled_from("ab \n.`#"), max_size=400), st.integers(0, 9))
 def test_recursive_chunks_are_those_of_langchain(text: str, overlap: int) -> None:
     splitter = RecursiveCharacterTextSplitter.from_language(

@@ -7,23 +7,14 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, PackingConfig, StrategyName
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Document
-from tests.chunking_documents import (
-    Made,
-    book_of,
-    documents,
-    heading,
-    made,
-    place,
-    prose,
-    tools,
-)
+from tests.chunking_documents import Made, book_of, documents, heading, made, place, prose, tools
 from tests.chunking_oracle import breaches
 
 CONFIG = ChunkingConfig()
@@ -34,13 +25,13 @@ def chunk(document: Document, config: ChunkingConfig = CONFIG) -> list[Chunk]:
     return list(stream_chunks(document, book_of(document), config, tools()))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(documents())
 def test_every_guarantee_holds_of_any_document(document: Document) -> None:
     assert breaches(document, chunk(document)) == {}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(documents(), st.sampled_from([(50, 200, 20, 250, 20), (300, 900, 200, 1200, 0)]))
 def test_the_guarantees_hold_at_other_sizes(
     document: Document, sizes: tuple[int, int, int, int, int]
@@ -50,7 +41,7 @@ def test_the_guarantees_hold_at_other_sizes(
     assert breaches(document, chunks, config) == {}
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20)
 @given(st.lists(documents(), min_size=2, max_size=3))
 def test_chunks_do_not_depend_on_the_run_or_on_other_files(several: list[Document]) -> None:
     placed = [replace(document, file=f"{n}.md") for n, document in enumerate(several)]

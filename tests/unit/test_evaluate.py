@@ -5,23 +5,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
 from app.cli.question_file import read_questions
-from app.domain.answering.answerability import RefusalPolicy
-from app.domain.answering.request import AskRequest
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
 from app.domain.evaluation.measurement import summary
 from app.domain.retrieval.query import Turn
 from app.services.evaluate import Evaluate, Evaluation, EvaluationRequest
-from tests.fake_world import FakeIndex, make_chunk, retrieving
+from tests.fake_world import World, make_chunk
 
 CHUNKS = [
     make_chunk("Stacks are last in, first out, as plates are.", index=0),
@@ -33,14 +27,12 @@ CHUNKS = [
 def evaluate(
     questions: list[Question],
     request: EvaluationRequest | None = None,
-    scorer: FakeScorer | None = None,
     context_tokens: int = 3_000,
 ) -> Evaluation:
     """Run with a clock that ticks by 1, 2, 3... milliseconds."""
     ticks = itertools.accumulate(itertools.chain([0.0], *((0.001 * n, 0.0) for n in range(1, 99))))
-    retrieve = retrieving(FakeIndex(CHUNKS))
-    answering = cast("Any", scorer or FakeScorer({}))
-    use_case = Evaluate(retrieve, answering, lambda: next(ticks), context_tokens)
+    world = World(chunks=CHUNKS)
+    use_case = Evaluate(world.retriever, world.answering(), lambda: next(ticks), context_tokens)
     return asyncio.run(use_case.run(questions, request or EvaluationRequest()))
 
 
@@ -67,38 +59,6 @@ def test_times_come_from_the_clock_in_milliseconds() -> None:
     ]
     found = summary(evaluate(questions).results)
     assert (found["p50_ms"], found["p95_ms"]) == (10.0, 19.0)
-
-
-@dataclass
-class FakeScorer:
-    """Scores questions by their id; remembers who was asked."""
-
-    scores: Mapping[str, float]
-    refusal_policy: RefusalPolicy = field(default_factory=lambda: RefusalPolicy(0.3))
-    asked: list[AskRequest] = field(default_factory=list)
-
-    @property
-    def consult(self) -> FakeScorer:
-        return self
-
-    async def read(self, request: AskRequest) -> SimpleNamespace:
-        self.asked.append(request)
-        return SimpleNamespace(score=self.scores.get(request.question, 0.5))
-
-
-def test_an_unanswerable_question_has_a_score_and_no_metric() -> None:
-    scorer = FakeScorer({"What are stacks and plates?": 0.9, "Who wrote it?": 0.35})
-    request = EvaluationRequest(calibrate=True)
-    found = evaluate([stack_question(), UNANSWERABLE], request, scorer)
-    assert found.results[1].applicable == {}
-    assert [one.answerability for one in found.results] == [0.9, 0.35]
-    assert found.policy.refusal_threshold == 0.3
-
-
-def test_answerability_is_scored_only_to_calibrate() -> None:
-    scorer = FakeScorer({})
-    (found,) = evaluate([stack_question()], scorer=scorer).results
-    assert (found.answerability, scorer.asked) == (None, [])
 
 
 def test_the_context_keeps_its_own_budget() -> None:

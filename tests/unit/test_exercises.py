@@ -91,12 +91,6 @@ def test_a_hint_quotes_the_book_but_no_generator_solves_it() -> None:
     assert {one.paragraph_id for one in answer.citations} == {"p-light"}
 
 
-def test_the_solution_is_quoted_when_it_is_asked_for() -> None:
-    answer = ask(Solutions.SHOW)
-    assert SOLUTION.text in answer.answer
-    assert "p-solution" in {one.paragraph_id for one in answer.citations}
-
-
 async def test_a_generator_sees_solutions_only_when_they_are_to_be_shown() -> None:
     seen = []
     for solutions in (Solutions.HINT, Solutions.SHOW):

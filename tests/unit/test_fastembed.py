@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.adapters.fastembed.embedder import FastembedEmbedder, windows
+from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.fastembed.models import download, load_embedder
 from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import inner_products
@@ -59,31 +59,11 @@ async def test_a_text_alone_has_a_vector_of_length_1(
     assert embedder.tariff.tokens_per_text == 64
 
 
-async def test_a_text_is_another_vector_in_another_context(embedder: FastembedEmbedder) -> None:
-    (alone,) = await embed_documents(embedder, ["owl"])
-    before_mouse, _ = await in_context(embedder, "owl", "mouse")
-    before_vole, blank, _ = await in_context(embedder, "owl", " \n", "vole")
-    assert words_of(before_mouse, 0.4) == {"owl", "mouse"}
-    assert words_of(before_vole, 0.4) == {"owl", "vole"}
-    assert words_of(alone, 0.4) == {"owl"}
-    assert not any(blank)
-
-
 async def test_a_long_text_is_pooled_to_its_end(
     embedder: FastembedEmbedder,
 ) -> None:
     (vector,) = await in_context(embedder, " ".join(WORDS[5:]))
     assert words_of(vector, 0.01) == set(WORDS[5:])
-
-
-@pytest.mark.parametrize("count", [0, 1, 62, 63, 2_000])
-def test_every_token_counts_once_and_from_the_middle_of_a_window(count: int) -> None:
-    taken: list[int] = []
-    for start, end, (low, high) in windows(count, 64):
-        assert end - start <= 62
-        assert low - start >= (8 if start else 0)
-        taken += range(low, high)
-    assert taken == list(range(count))
 
 
 async def test_a_multilingual_model_compares_questions_with_paragraphs_of_another_language(

@@ -31,31 +31,6 @@ def only(text: str, site: Site = Site.MKDOCS) -> Block:
     return block
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ("!!! note\n    Do:\n\n    ```sh\n    make\n    ```\n", f"Note\n\nDo:\n\n{CODE}"),
-        ("> Do:\n>\n>     make\n", "Do:\n\n```\nmake\n```"),
-        ("> a | b\n> --|--\n> 1 | 2\n>\n> end\n", f"{TABLE}\n\nend"),
-        ("Word\n\n:   Do:\n\n    ```sh\n    make\n    ```\n", f"Word\nDo:\n\n{CODE}"),
-        ("Word\n\n:   Do:\n\n    a | b\n    --|--\n    1 | 2\n", f"Word\nDo:\n\n{TABLE}"),
-        ("- Do:\n\n  a | b\n  --|--\n  1 | 2\n\n  end\n",
-         "- Do:\n\n  a | b\n  --- | ---\n  1 | 2\n\n  end"),
-        ("- > a | b\n  > --|--\n  > 1 | 2\n\n  end\n",
-         "- a | b\n  --- | ---\n  1 | 2\n\n  end"),
-        ("- ```sh\n  make\n  ```\n- two\n", "- ```sh\n  make\n  ```\n- two"),
-        ("> Do:\n>\n> ~~~ a\n> a ``` b\n> ~~~\n", "Do:\n\n````a\na ``` b\n````"),
-    ],
-    ids=[
-        "admonition", "quote", "quote with table", "definition",
-        "definition with table", "item with table", "item with quote", "item of code",
-        "back-ticks in code",
-    ],
-)  # fmt: skip
-def test_code_and_tables_in_a_larger_block_are_markdown(source: str, text: str) -> None:
-    assert only(source).text == text
-
-
 def depths(text: str) -> list[int]:
     """Return in how many list items each fence and table is, as Markdown shows the text."""
     depth, found = 0, []
@@ -74,12 +49,6 @@ def test_code_and_tables_of_an_item_are_shown_inside_it(marker: str) -> None:
     text = only(f"{marker} " + inside.replace("\n", "\n" + " " * (len(marker) + 1))).text
     assert depths(text) == [1, 2]
     assert MARKDOWN.render(text).count("<tr>") == 2
-
-
-def test_items_that_become_blocks_of_their_own_keep_their_fences() -> None:
-    text = "## Exercises\n\n- Run:\n\n  ```sh\n  make\n  ```\n- Stop.\n"
-    _, exercise, _ = read_text(text).blocks
-    assert exercise.text == f"Run:\n\n{CODE}"
 
 
 def test_ids_ledger_and_links_do_not_depend_on_fences() -> None:

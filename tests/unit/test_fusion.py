@@ -32,16 +32,6 @@ def test_weighted_is_minmax_of_dense_plus_share_of_the_best_sparse_score() -> No
     ]
 
 
-def test_a_list_that_is_empty_leaves_all_weight_to_the_other() -> None:
-    assert ranking(Candidates(sparse=scored(a=7.0))) == [("a", 1.0)]
-    assert ranking(Candidates(dense=scored(a=0.3))) == [("a", 1.0)]
-
-
-def test_raw_scores_are_kept_and_none_where_a_list_does_not_hold_the_chunk() -> None:
-    by_id = {one.chunk_id: (one.dense, one.sparse) for one in fuse(BOTH)}
-    assert by_id == {"a": (0.9, 10.0), "b": (0.7, None), "c": (0.5, 20.0), "d": (None, 5.0)}
-
-
 def test_the_same_chunk_id_in_two_books_is_two_chunks() -> None:
     x, y = BookId("x"), BookId("y")
     candidates = Candidates(dense=(ScoredId(x, "1", 0.9), ScoredId(y, "1", 0.8)))

@@ -279,12 +279,8 @@ _LINE: dict[str, Any] = {
 @pytest.mark.parametrize(
     "line",
     [
-        {"paragraph_id": 7},
-        {"order": "first"},
         {"order": 10**30},
         {"live": []},
-        {"text": 7},
-        {"file": None},
         {"heading_path": [["Owls"]]},
         '{"alias": "p-2", "paragraph_id": 7}',
         '{"x": 1}',

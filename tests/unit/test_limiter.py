@@ -28,7 +28,7 @@ def times_sent(limits: Tariff, wanted: list[tuple[int, int]]) -> list[float]:
     return asyncio.run(send_all())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(wanted=calls)
 def test_no_minute_holds_more_than_the_limits(wanted: list[tuple[int, int]]) -> None:
     sent = times_sent(
@@ -41,7 +41,7 @@ def test_no_minute_holds_more_than_the_limits(wanted: list[tuple[int, int]]) -> 
         assert sum(tokens for _, tokens in window) <= 1_000
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(wanted=calls)
 def test_a_call_waits_only_while_the_last_minute_has_no_room_for_it(
     wanted: list[tuple[int, int]],

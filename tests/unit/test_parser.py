@@ -1,8 +1,9 @@
 """Small books of every site generator, read whole: each block as a reader sees it.
 
 `fixtures/books/NAME/` is a book; `fixtures/books/NAME.jsonl` says what comes out: one line a
-page, one a block, then warnings. After a change that is meant, write them anew with
-`python -m tests.unit.test_parser` and read the difference.
+page, one a block, then warnings. `fixtures/markdown_blocks.txt` has cases: given are the kind of
+the site and a page, read are its blocks, one a line. After a change that is meant, write both anew
+with `python -m tests.unit.test_parser` and read the difference.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from app.domain.document import BlockKind, Book, Site
 from tests.conftest import ROOT
 from tests.markdown_pages import read_folder, read_identified, read_text
 from tests.parser_invariants import assert_sound
+from tests.recorded_cases import RecordedCases
 
 BOOKS = ROOT / "tests/fixtures/books"
 NAMES = sorted(path.name for path in BOOKS.iterdir() if path.is_dir())
@@ -68,26 +70,18 @@ def test_a_single_file_is_a_book(tmp_path: Path) -> None:
     assert [block.kind for block in book.blocks()] == [BlockKind.HEADING, BlockKind.PARAGRAPH]
 
 
-def test_a_chapter_on_references_is_no_bibliography() -> None:
-    prose = "A reference borrows a value.\n\nThe caller keeps it."
-    works = "- [The Move paper](https://example.org/move-a-language-with-resources)"
-    page = read_text(f"# References\n\n{prose}\n\n## Further Reading\n\n{works}\n")
-    kinds = [block.kind for block in page.blocks if block.kind is not BlockKind.HEADING]
-    assert kinds == [BlockKind.PARAGRAPH, BlockKind.PARAGRAPH, BlockKind.REFERENCE]
+def read(_: Path, given: str) -> str:
+    site, text = given.split("\n", 1)
+    blocks = read_text(f"{text}\n", site=Site(site)).blocks
+    return "\n".join(f"{one.kind.value}: {one.text}".replace("\n", "⏎") for one in blocks)
 
 
-def test_a_theorem_is_one_block_with_its_title() -> None:
-    source = "```{prf:theorem} Growth\n:label: growth\n\nIf so, then\n\n1. one\n2. two\n```\n"
-    blocks = read_text(source, site=Site.MYST, file="page.md").blocks
-    assert [block.kind for block in blocks] == [BlockKind.ADMONITION]
-    assert blocks[0].text == "Growth\n\nIf so, then\n\n1. one\n2. two"
+CASES = RecordedCases("markdown_blocks.txt", read)
 
 
-def test_a_title_is_rendered_without_the_footnotes_of_the_page() -> None:
-    page = read_text("Owls[^1].\n\n::: note *Quiet*\nHush.\n:::\n\n[^1]: Barn owls.\n")
-    assert [one.text for one in page.blocks] == ["Owls.", "Quiet\n\nHush.", "Barn owls."]
-    page = read_text("::: note {{ x }}\nHush.\n:::\n", site=Site.MKDOCS)
-    assert [one.text for one in page.blocks] == ["Hush."]
+@pytest.mark.parametrize(("page", "blocks"), CASES.parameters())
+def test_markdown_becomes_blocks(page: str, blocks: str, tmp_path: Path) -> None:
+    assert read(tmp_path, page) == blocks
 
 
 @pytest.mark.parametrize(
@@ -102,15 +96,8 @@ def test_labels_of_tabs_are_in_the_text(site: Site, tab: str) -> None:
     assert [one.text for one in two.blocks] == ["Windows:", "winget owl", "Ubuntu:", "apt owl"]
 
 
-@pytest.mark.parametrize(
-    ("title", "kind"), [("Show Answer", BlockKind.SOLUTION), ("Task", BlockKind.EXERCISE)]
-)
-def test_a_question_block_may_hold_the_answer(title: str, kind: BlockKind) -> None:
-    source = f'??? question "{title}"\n    It is **B**.\n'
-    assert [one.kind for one in read_text(source, site=Site.MKDOCS).blocks] == [kind]
-
-
 def main() -> None:
+    CASES.write_anew()
     for name in NAMES:
         lines = [
             json.dumps(line, ensure_ascii=False) for line in described(read_folder(BOOKS / name))

@@ -63,14 +63,14 @@ def check(text: str, site: Site) -> None:
 
 
 @pytest.mark.parametrize("site", list(Site))
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(text=TEXTS)
 def test_any_mixture_of_markup_is_read_whole(site: Site, text: str) -> None:
     check(text, site)
 
 
 @pytest.mark.parametrize("site", list(Site))
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(30))
 @given(text=st.text(max_size=200))
 def test_any_text_is_read_whole(site: Site, text: str) -> None:
     check(text.encode("utf-8", "replace").decode(), site)

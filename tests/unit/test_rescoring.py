@@ -13,10 +13,7 @@ from hypothesis import strategies as st
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import chunk_terms
-from app.domain.retrieval.definition_terms import (
-    question_targets,
-    term_forms,
-)
+from app.domain.retrieval.definition_terms import question_targets
 from app.domain.retrieval.query import Hit
 from app.domain.retrieval.rescoring import QuestionTerms, RescoringWeights, rescore
 from tests.fake_world import make_chunk
@@ -117,16 +114,6 @@ def test_the_place_that_defines_just_what_is_asked_goes_first(
     assert (found[0] == "definer") is wins
 
 
-def test_the_section_that_is_named_so_goes_first() -> None:
-    user, named = pages("user", "named")
-    (passage,) = named.chunk.passages
-    title = replace(passage, kind=BlockKind.HEADING, text="1.2 Stack")
-    named = replace(named, chunk=replace(named.chunk, passages=(title, passage)))
-    assert order("stack", [user, named], replace(NOTHING, named=0.5))[0] == "named"
-    assert order("some stack", [user, named], replace(NOTHING, named=0.5))[0] == "named"
-    assert order("some other stack", [user, named], replace(NOTHING, named=0.5))[0] == "user"
-
-
 def same_page(*scores: float, file: str) -> list[Hit]:
     return [
         Hit(make_chunk(f"{file} {index}", file=file, index=index), score)
@@ -150,22 +137,6 @@ def test_a_page_with_several_good_chunks_lifts_them() -> None:
 def test_chunks_of_one_page_make_room_for_another(third: float, found: list[str]) -> None:
     hits = same_page(0.9, 0.8, third, file="crowd.md") + same_page(0.65, file="other.md")
     assert order("x", hits, replace(NOTHING, crowding=0.12)) == found
-
-
-@pytest.mark.parametrize(
-    ("term", "others"),
-    [
-        ("adenosine triphosphate (ATP)", ("adenosine triphosphate", "ATP")),
-        ("natural killer (NK) cell", ("natural killer cell", "NK cell")),
-        ("triacylglycerol (also, triglyceride)", ("triacylglycerol", "triglyceride")),
-        ("term frequency (tf)", ("term frequency", "tf")),
-        ("cortex (animal)", ("cortex",)),
-        ("f(x)", ("f",)),
-        ("stack", ()),
-    ],
-)
-def test_a_term_goes_by_its_abbreviation_too(term: str, others: tuple[str, ...]) -> None:
-    assert term_forms(term) == (term, *others)
 
 
 _texts = st.lists(st.sampled_from("stack heap tree grows. rocks".split()), min_size=1).map(" ".join)

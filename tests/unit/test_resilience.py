@@ -11,8 +11,6 @@ import pytest
 import app.domain.errors as errors
 from app.domain.cost import Units
 from app.services.resilience import CircuitBreaker
-from tests.generating import answer, openai_at
-from tests.openai_double import OpenAIDouble, event
 from tests.provider_fakes import free_calls
 
 DEAD = errors.ProviderUnavailable("no connection")
@@ -96,21 +94,6 @@ def test_a_late_failure_does_not_prolong_the_pause(breaker: CircuitBreaker, cloc
         raise DEAD
     clock.time += 10
     assert end_with(breaker)
-
-
-@pytest.mark.parametrize(
-    "stream", [None, [], [event("Because.")]], ids=["silence", "nothing", "broken off"]
-)
-async def test_a_dead_model_is_left_alone_after_a_few_answers(
-    breaker: CircuitBreaker, stream: list[str] | None
-) -> None:
-    calls = free_calls(breaker=breaker)
-    with OpenAIDouble(stall=stream is None, stream=stream or ()) as double:
-        async with openai_at(double.url, calls=calls, seconds=0.2) as model:
-            for _ in range(5):
-                with pytest.raises(errors.ProviderUnavailable):
-                    await answer(model)
-    assert len(double.requests) == 3
 
 
 async def test_an_ingest_is_not_stopped_by_the_circuit_and_does_not_open_it(

@@ -11,18 +11,8 @@ import pytest
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
-from app.domain.errors import (
-    IndexMismatch,
-    ProviderAuthError,
-    ProviderError,
-    ProviderUnavailable,
-)
-from app.domain.indexed_book import BookList
-from app.domain.retrieval.query import (
-    SearchFilter,
-    SearchQuery,
-    Turn,
-)
+from app.domain.errors import ProviderAuthError, ProviderError, ProviderUnavailable
+from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
 from app.services.lexical import MOST_TERMS
 from app.services.ports import QuestionRewriter, Reranker
 from app.services.retrieve import RetrievalResult, Retrieve
@@ -94,11 +84,6 @@ def test_the_best_chunk_by_both_signals_comes_first_with_all_its_scores() -> Non
     assert best.sparse_score is not None
 
 
-def test_filters_reach_the_index() -> None:
-    query = SearchQuery("first out", filter=SearchFilter(files=("b.md",)))
-    assert ids(search(retrieve(), query)) == ["book-b.md-0"]
-
-
 def test_when_the_embedding_provider_fails_bm25_answers_alone_and_says_so() -> None:
     result = search(by_words(), SearchQuery("queues"))
     assert ids(result) == ["book-a.md-1"]
@@ -113,12 +98,6 @@ def test_a_refused_key_degrades_and_the_log_says_what_to_do(
     assert search(broken, SearchQuery("queues")).degraded == ("embedding",)
     (record,) = caplog.records
     assert (record.levelname, record.__dict__["reason"]) == ("ERROR", "set CO_API_KEY")
-
-
-def test_an_index_made_by_another_model_is_an_error_that_names_both() -> None:
-    index = FakeIndex(CHUNKS, [made_manifest(model="embed-v4.0", dimension=1024)])
-    with pytest.raises(IndexMismatch, match=r"embed-v4\.0 \(1024 .*fake \(64\)"):
-        search(retrieve(index=index), SearchQuery("queues"))
 
 
 def test_a_book_that_was_not_asked_for_may_have_another_model() -> None:
@@ -183,29 +162,11 @@ def test_a_hit_stands_where_its_best_paragraph_does_and_the_unread_ones_keep_the
         assert scores == sorted(scores, reverse=True)
 
 
-def test_only_a_calibrated_ranking_tells_how_relevant_the_best_hit_is() -> None:
-    for reranker, relevance in (
-        (FakeReranker(word="root", calibrated=True), 1.0),
-        (FakeReranker(word="nowhere", calibrated=True), 0.0),
-        (FakeReranker(word="root"), None),
-        (FakeReranker(error=ProviderUnavailable("down"), calibrated=True), None),
-    ):
-        assert search(retrieve(reranker=reranker), SearchQuery("first")).relevance == relevance
-
-
 def test_a_reranker_does_not_see_a_language_that_it_does_not_read() -> None:
     index = FakeIndex([replace(one, language="es") for one in CHUNKS])
     reranker = FakeReranker(word="root", error=ProviderUnavailable("it was asked"))
     found = search(retrieve(index=index, reranker=reranker), SearchQuery("first out"))
     assert (found.degraded, found.relevance) == ((), None)
-
-
-def test_a_reranker_that_fails_leaves_the_fused_order_and_is_named() -> None:
-    use_case = retrieve(reranker=FakeReranker(error=ProviderUnavailable("down")))
-    result = search(use_case, SearchQuery("queues", k=2))
-    assert ids(result)[0] == "book-a.md-1"
-    assert len(result.hits) == 2
-    assert result.degraded == ("rerank",)
 
 
 @pytest.mark.parametrize("feature_reranker", [False, True])
@@ -245,16 +206,6 @@ class ScriptedRewriter:
 
 
 ABOUT_TREES = (Turn("user", "Trees have one root"),)
-
-
-def test_a_model_makes_the_question_of_a_conversation_stand_alone() -> None:
-    rewriter = ScriptedRewriter("Are queues first in, first out?")
-    query = SearchQuery("And the other?", history=ABOUT_TREES, k=1)
-    use_case = rewriting(rewriter)
-    asked = asyncio.run(use_case.analysis.of_query(query, BookList([made_manifest()])))
-    found = asyncio.run(use_case.find(asked))
-    assert (ids(found), asked.texts.question) == (["book-a.md-1"], rewriter.reply)
-    assert rewriter.asked == [("And the other?", ABOUT_TREES)]
 
 
 @pytest.mark.parametrize(

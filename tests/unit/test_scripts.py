@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -10,11 +9,6 @@ import pytest
 
 from app.adapters.tokens import token_counter
 from app.bootstrap.chunking import chunk_book
-from app.domain.chunking.config import (
-    ChunkingConfig,
-    FixedConfig,
-    RecursiveConfig,
-)
 from app.domain.scripts import script_scale, word_count
 from app.services.ingest import IngestRequest
 from tests.markdown_pages import read_folder
@@ -31,17 +25,6 @@ TEXTS = {
     "ويقول عنوانه عما يتحدث.",
     "zh": "书被分成若干片段，以便搜索能找到正确的位置。每个片段包含几个段落，它的标题说明其内容。",
 }
-SCALES = {"en": (1, 1), "de": (1, 1), "hi": (3.5, 5), "ar": (2, 3), "zh": (1, 2)}
-
-
-@pytest.mark.parametrize("language", TEXTS)
-def test_the_scale_is_the_cost_of_the_same_content(language: str) -> None:
-    count = token_counter()
-    scale = script_scale([TEXTS[language]] * 9, count)
-    low, high = SCALES[language]
-    assert low <= scale <= high
-    if language != "de":  # Text in the Latin script is never scaled.
-        assert scale == pytest.approx(count(TEXTS[language]) / count(TEXTS["en"]), abs=0.75)
 
 
 @pytest.mark.parametrize(
@@ -56,15 +39,6 @@ def test_the_scale_is_the_cost_of_the_same_content(language: str) -> None:
 )
 def test_latin_text_with_a_few_other_letters_is_not_scaled(text: str) -> None:
     assert script_scale([text], token_counter()) == 1.0
-
-
-def test_sizes_in_tokens_are_scaled_and_those_in_characters_are_not() -> None:
-    config = ChunkingConfig().scaled(2.5)
-    assert (config.structure.minimum, config.structure.maximum) == (250, 1750)
-    assert (config.late.low, config.sentence.high, config.semantic.maximum) == (500, 1280, 1750)
-    assert config.recursive == replace(RecursiveConfig(), size=1280, overlap=320)
-    assert config.fixed == FixedConfig()
-    assert ChunkingConfig().scaled(1.0) == ChunkingConfig()
 
 
 def _request(folder: Path, language: str) -> IngestRequest:

@@ -16,14 +16,7 @@ from app.domain.indexed_book import BookList
 from app.domain.retrieval.query import SearchQuery
 from app.services.analyse_question import AnalyseQuestion
 from app.services.vocabulary import MOST_BOOKS, closest, cognates, correctable
-from tests.fake_world import (
-    FakeEmbedder,
-    FakeIndex,
-    World,
-    make_chunk,
-    passage,
-    retrieving,
-)
+from tests.fake_world import FakeEmbedder, FakeIndex, World, make_chunk, passage, retrieving
 from tests.made_chunks import made_manifest
 
 BOOK = {
