@@ -128,15 +128,6 @@ def test_wrong_input_is_one_clear_line(line: str, run: Run, tiny: Path) -> None:
     assert not (tiny.parent / "state/index").exists()
 
 
-@pytest.mark.usefixtures("state")
-def test_an_index_of_another_model_is_refused_by_name(run: Run) -> None:
-    cohere = {"CO_API_KEY": "key", "RAG_COHERE_BASE_URL": "http://127.0.0.1:9"}
-    result = run("search", "feathers", **cohere)
-    assert result.code == 2
-    assert "wordllama" in result.err
-    assert "with embed-v5.0 (1024)" in result.err
-
-
 def test_rag_toml_has_the_books_strategy_and_sizes(run: Run, tiny: Path) -> None:
     (tiny / "rag.toml").write_text("strategy = 'fixed'\n[fixed]\nsize = 80\noverlap = 10\n")
     fixed = run("chunks", tiny).lines()
