@@ -14,9 +14,9 @@ from tests.made_chunks import count_words
 
 
 @pytest.fixture(scope="session", autouse=True)
-async def _one_loop(anyio_backend: str) -> AsyncIterator[None]:  # noqa: ARG001 - its loop
+async def _one_loop(anyio_backend: str) -> AsyncIterator[None]:
     """Run all tests in one loop: gRPC tells a closed one how calls end that a test cancelled."""
-    yield
+    yield  # noqa: PT022 - until it ends, the loop stays
 
 
 @pytest.fixture(params=OPENERS)
