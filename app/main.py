@@ -31,8 +31,8 @@ from app.api.protocols.mcp_route import MCP_ROUTES
 from app.api.protocols.openai_errors import PATHS, openai_error
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
-from app.bootstrap.local_state import site_keys
 from app.bootstrap.logs import logging_to_stderr
+from app.bootstrap.storage import site_keys
 from app.settings import Settings, read_settings
 
 _log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from app.bootstrap.local_state import question_store
+from app.bootstrap.storage import question_store
 from app.domain.logged_answer import LoggedAnswer
 from app.services.question_log import Selected
 from app.settings import Settings

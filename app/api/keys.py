@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 
 from app.api.limits import client_of
 from app.api.problems import Refused
-from app.bootstrap.local_state import SiteKeys
+from app.bootstrap.storage import SiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotAllowed, ConfigError, StorageError
 from app.domain.site_key import KeyKind, SiteKey, find_key

@@ -18,7 +18,7 @@ from app.api.keys import has_keys
 from app.api.page_templates import template
 from app.api.security import page_policy
 from app.bootstrap.application import Application
-from app.bootstrap.book_pages import BookContents, PageEntry, address_of
+from app.bootstrap.storage import BookContents, PageEntry, address_of
 from app.domain.book_id import BookId, is_book_id
 from app.domain.urls import origin_of
 

@@ -18,7 +18,7 @@ from app.api.keys import API_PREFIX, has_keys, host_of, is_loopback, require_key
 from app.api.limits import charge
 from app.api.problems import CLOSE, Refused
 from app.api.request_log import RecordedRequests
-from app.bootstrap.local_state import SiteKeys
+from app.bootstrap.storage import SiteKeys
 from app.domain.errors import StorageError
 from app.settings import Settings
 

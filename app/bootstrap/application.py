@@ -16,15 +16,22 @@ from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
-from app.bootstrap.book_pages import BookPages, book_pages
-from app.bootstrap.local_state import question_log, site_keys
 from app.bootstrap.providers import (
     OwnEmbedder,
     Providers,
     local_embedder,
     paragraph_scorers,
 )
-from app.bootstrap.storage import Disk, disk_of, ledger_store, open_index
+from app.bootstrap.storage import (
+    BookPages,
+    Disk,
+    book_pages,
+    disk_of,
+    ledger_store,
+    open_index,
+    question_log,
+    site_keys,
+)
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.errors import ConfigError, ProviderError, StorageError
 from app.services.analyse_question import AnalyseQuestion

@@ -12,10 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.adapters.qdrant.backup import Backup, NewBackup, reading_backup, writing_backup
+from app.adapters.sqlite.file import copy_file
 from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.adapters.sqlite.state_files import STATE_FILES, copy_file
-from app.bootstrap.book_pages import BookPages, book_pages
-from app.bootstrap.storage import ledger_store, open_index
+from app.bootstrap.storage import BookPages, book_pages, ledger_store, open_index
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, RagError, StorageError
 from app.domain.indexed_book import BookManifest
@@ -24,6 +23,9 @@ from app.services.ports import BookStore
 from app.settings import Settings
 
 __all__ = ["opened_stores", "reading_backup", "writing_backup"]
+
+STATE_FILES = ("keys.sqlite", "questions.sqlite", "spending.sqlite", "embeddings.sqlite")
+"""Those of RAG_HOME that belong to no book."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,17 @@ from app.adapters.reading.book import (
     book_id_of,
     book_name,
     detected_site,
-    editions_of,
+    open_editions,
     read_book,
 )
 from app.adapters.reading.book_settings import chunking_config
+from app.adapters.reading.documents import OpenedBook
 from app.adapters.reading.shown_text import page_at
 from app.adapters.reading.source_files import SourceFiles
-from app.bootstrap.book_pages import address_of
-from app.bootstrap.storage import ledger_store
+from app.bootstrap.storage import address_of, ledger_store
 from app.domain.book_id import BookId
 from app.domain.document import Book, Site
+from app.domain.edition import Edition
 from app.domain.errors import InputError
 from app.domain.identity import keep_ids
 from app.domain.ledger import from_lines
@@ -96,23 +97,27 @@ def _is_archive(source: str) -> bool:
 def read_source(request: IngestRequest, advance: Advance = ignore, *, mark: bool = False) -> Book:
     """Read a book's folder, or one file. Paragraph ids are hashes, equal ones of equal texts.
 
-    The address of a plain folder without a base URL is the path at which `serve` shows its pages.
-
     `advance` is called with 1 after each page. For `mark` see `read_book`.
     """
-    folder, base_url = request.folder, request.base_url
-    if not base_url and folder.is_dir() and detected_site(folder, request.site)[0] == Site.PLAIN:
-        name = request.book or book_id_of(book_name(folder))
-        base_url = address_of(request.edition.id_of(name))
     return read_book(
-        folder,
+        request.folder,
         book_id=request.book,
         site=request.site,
-        base_url=base_url,
+        base_url=_base_url(request),
         edition=request.edition,
+        opened=request.opened if isinstance(request.opened, OpenedBook) else None,
         advance=advance,
         mark=mark,
     )
+
+
+def _base_url(request: IngestRequest) -> str:
+    """Return the given base URL; for a plain folder the path at which `serve` shows its pages."""
+    folder, base_url = request.folder, request.base_url
+    if not base_url and folder.is_dir() and detected_site(folder, request.site)[0] == Site.PLAIN:
+        name = request.book or book_id_of(book_name(folder))
+        return address_of(request.edition.id_of(name))
+    return base_url
 
 
 def _book_at(address: str) -> BookId:
@@ -144,13 +149,20 @@ def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
     If the request names a version, only that version is included, in every locale if the folder
     itself has only one version. BookError if the folder cannot be read.
     """
-    found = editions_of(request.folder, site=request.site, base_url=request.base_url)
     version = request.edition.version
-    if request.edition.locale or (version and any(one.version for one in found)):
+    found = open_editions(
+        request.folder, site=request.site, base_url=_base_url(request), version=version
+    )
+    if request.edition.locale or (version and any(one.edition.version for one in found)):
         return [request]
-    if version:
-        found = tuple(replace(one, version=version, in_id=(version, one.in_id[1])) for one in found)
-    return [replace(request, edition=edition) for edition in found]
+    return [
+        replace(request, edition=_of_version(one.edition, version), opened=one) for one in found
+    ]
+
+
+def _of_version(edition: Edition, version: str) -> Edition:
+    named = replace(edition, version=version, in_id=(version, edition.in_id[1]))
+    return named if version else edition
 
 
 async def read_identified(

@@ -13,10 +13,10 @@ from app.adapters.reading.rendered_pages import rendered_pages
 from app.adapters.reading.source_files import SourceFiles
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.bootstrap.book_pages import BookContents, BookPages, PageEntry, address_of, book_pages
 from app.bootstrap.books import read_source
 from app.bootstrap.chunking import chunk_book, embed_from_thread
 from app.bootstrap.providers import OwnEmbedder
+from app.bootstrap.storage import BookContents, BookPages, PageEntry, address_of, book_pages
 from app.domain.document import BlockKind, Book, Document
 from app.domain.errors import BookError
 from app.services.ingest import IngestBook

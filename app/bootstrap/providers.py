@@ -150,13 +150,7 @@ class Providers:
         rewriting = self._calls("rewriter", f"{name} for questions", model, price)
         return self._calls("generator", name, model, price), rewriting
 
-    def _calls(
-        self,
-        role: str,
-        name: str,
-        model: str,
-        price: Price | None = None,
-    ) -> ProviderCalls:
+    def _calls(self, role: str, name: str, model: str, price: Price | None = None) -> ProviderCalls:
         """Return the calls to `model`. ConfigError if a limit needs its price."""
         price = price or self.settings.price(model)
         if price is None and self.budget.limits:

@@ -11,9 +11,7 @@ from typing import Annotated
 from typer import Argument
 
 from app.bootstrap.backups import opened_stores, reading_backup, writing_backup
-from app.bootstrap.book_pages import book_pages
-from app.bootstrap.local_state import verified
-from app.bootstrap.storage import open_index
+from app.bootstrap.storage import book_pages, open_index, verified
 from app.cli.options import IndexedBook, Json, SomeBooks, Yes
 from app.cli.output import agreed, duration, phases, remark, remark_each, say, show
 from app.cli.running import command, searched_place

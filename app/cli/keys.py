@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option, Typer
 
-from app.bootstrap.local_state import site_keys
+from app.bootstrap.storage import site_keys
 from app.cli import COMMANDS, root
 from app.cli.options import Books, Json
 from app.cli.output import remark, show

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from typer import Option
 
-from app.bootstrap.local_state import question_store, reports
+from app.bootstrap.storage import question_store, reports
 from app.cli.options import IndexedBook, Json, OneBook
 from app.cli.output import remark, show
 from app.cli.running import command

@@ -19,8 +19,7 @@ from uvicorn.supervisors import Multiprocess
 from app.api.keys import require_keys
 from app.api.server import configured
 from app.bootstrap.books import sample_request
-from app.bootstrap.local_state import site_keys
-from app.bootstrap.storage import storage_warnings
+from app.bootstrap.storage import site_keys, storage_warnings
 from app.cli.options import Port
 from app.cli.output import phases, remark
 from app.cli.running import command, open_application

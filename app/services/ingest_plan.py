@@ -31,6 +31,8 @@ class IngestRequest:
     dry_run: bool = False
     edition: Edition = ONLY
     """The version and locale to ingest, of those that the site has."""
+    opened: object = None
+    """The edition as the reader opened it, so that it need not again; None if it did not."""
 
 
 class Changes(NamedTuple):

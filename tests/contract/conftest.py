@@ -13,12 +13,6 @@ from tests.index_stores import OPENERS
 from tests.made_chunks import count_words
 
 
-@pytest.fixture(scope="session", autouse=True)
-async def _one_loop(anyio_backend: str) -> AsyncIterator[None]:
-    """Run all tests in one loop: gRPC tells a closed one how calls end that a test cancelled."""
-    yield  # noqa: PT022 - until it ends, the loop stays
-
-
 @pytest.fixture(params=OPENERS)
 async def index(request: pytest.FixtureRequest) -> AsyncIterator[BookStore]:
     """An empty index of each kind in turn."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.bootstrap.books import requests_by_edition
+from app.bootstrap.books import read_source, requests_by_edition
 from app.domain.book_id import BookId
 from app.domain.edition import Edition
 from app.services.ingest import IngestRequest
@@ -205,6 +205,17 @@ def test_versions_deployed_one_by_one_are_named(run: Run, tmp_path: Path) -> Non
     assert manifests[1]["base_url"] == "https://lamps.example/0.9"
     hits = run("search", "wick", "--book", "lamps@0.9", "--json").json()["hits"]
     assert hits[0]["url"].startswith("https://lamps.example/0.9/wicks/")
+
+
+def test_a_version_is_read_in_every_locale_of_its_folder(tmp_path: Path) -> None:
+    pages = {name: text for name, text in FILES.items() if "/next/" not in name}
+    version = Edition.named("0.9", "")
+    request = IngestRequest(write_files(tmp_path, pages), BookId("lamps"), edition=version)
+    books = [read_source(one) for one in requests_by_edition(request)]
+    assert [(one.id, one.language) for one in books] == [
+        ("lamps@0.9", "en"),
+        ("lamps@0.9+de", "de"),
+    ]
 
 
 def test_a_site_with_versions_side_by_side_is_checked_from_its_root(

@@ -37,6 +37,12 @@ pytestmark = [
 SECRET = "secret-key"
 
 
+@pytest.fixture(scope="module", autouse=True)
+async def _one_loop(anyio_backend: str) -> AsyncIterator[None]:
+    """Run all tests in one loop: gRPC tells a closed one how calls end that a test cancelled."""
+    yield  # noqa: PT022 - the loop lasts as long
+
+
 @asynccontextmanager
 async def refusing(code: StatusCode, details: str = "", seconds: float = 0) -> AsyncIterator[str]:
     """Yield the address of a server that refuses every call after so many seconds."""

@@ -12,7 +12,7 @@ import pytest
 
 from app.api.keys import require_keys
 from app.bootstrap.application import application
-from app.bootstrap.local_state import site_keys
+from app.bootstrap.storage import site_keys
 from app.domain.errors import InputError
 from app.domain.site_key import checked_origin
 from tests.command_line import Run

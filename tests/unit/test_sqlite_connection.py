@@ -17,14 +17,13 @@ class Numbers(SqliteFile):
 def test_the_log_of_a_deleted_file_is_not_applied_to_a_new_one(tmp_path: Path) -> None:
     path, log = tmp_path / "new.sqlite", tmp_path / "new.sqlite-wal"
     file = Numbers(path)
-    with file.open_to_write() as before:
+    with file.writing() as before:
         before.execute("insert into numbers values (1)")
-    shutil.copy(log, tmp_path / "log")
-    before.close()
+        before.commit()
+        shutil.copy(log, tmp_path / "log")
     path.unlink()
     (tmp_path / "log").rename(log)
 
     assert asyncio.run(file.faults()) == []
-    opened = file.open_to_write()
-    assert opened.execute("select count(*) from numbers").fetchone() == (0,)
-    opened.close()
+    with file.writing() as opened:
+        assert opened.execute("select count(*) from numbers").fetchone() == (0,)

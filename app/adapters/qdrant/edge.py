@@ -59,8 +59,6 @@ class EdgeIndex:
         limit: int,
         filter: SearchFilter,
     ) -> Candidates:
-        if sparse is not None and not sparse.indices:
-            sparse = None
         pooled = self._pooled(filter.books, sparse.indices if sparse else ())
         ask = lambda one: one.search(dense, sparse, limit, filter, pooled)  # noqa: E731
         return Candidates.best(list(self._each(filter.books, ask)), limit)

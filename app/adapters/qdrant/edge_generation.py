@@ -160,7 +160,7 @@ class Generation:
             one = self.manifest
             check_dimension(one.book, one.model, one.dimension, len(dense))
             queries["dense"] = edge.Query.Nearest(dense.tolist(), using=DENSE)
-        if sparse is not None:
+        if sparse is not None and sparse.indices:
             terms = sparse_vector(self._weighted(sparse, pooled))
             queries["sparse"] = edge.Query.Nearest(terms, using=SPARSE)
         found = self._query(list(queries.values()), limit, _condition(filter))

@@ -15,6 +15,7 @@ from app.adapters.qdrant.payload import (
     check_dimension,
     from_payload,
     in_reading_order,
+    index_point,
 )
 from app.adapters.qdrant.server_catalogue import Catalogue
 from app.adapters.qdrant.server_client import public_address
@@ -24,7 +25,6 @@ from app.adapters.qdrant.server_points import (
     condition_of,
     damage,
     point_id,
-    retrieve_points,
     search_points,
 )
 from app.adapters.qdrant.server_records import BookRecord, Records, StoredGeneration
@@ -83,8 +83,6 @@ class ServerIndex:
         limit: int,
         filter: SearchFilter,
     ) -> Candidates:
-        if sparse is not None and not sparse.indices:
-            sparse = None
         found, before = Candidates(), dict[str, dict[str, BookId]]()
         while not (found.dense or found.sparse):
             if before:  # two switches since the look-up may have deleted the points
@@ -174,12 +172,13 @@ class ServerIndex:
         records = self._store.scroll(collection, condition, list(ORDER_FIELDS))
         ids = in_reading_order([(chunk_id_of(key, one.id), one.payload) async for one in records])
         for start in range(0, len(ids), BATCH):
-            asked = ids[start : start + BATCH]
-            found = await retrieve_points(self._store, collection, key, asked)
-            yield [found[chunk_id] for chunk_id in asked if chunk_id in found]
+            asked = [point_id(key, chunk_id) for chunk_id in ids[start : start + BATCH]]
+            read = await self._store.client.retrieve(collection, asked, with_vectors=True)
+            found = {one.id: index_point(one.payload, one.vector) for one in read}
+            yield [found[one] for one in asked if one in found]
 
     async def check(self) -> None:
-        self._catalogue.look_again(compare=True)
+        self._catalogue.look_again()
         await self._catalogue.served([])
 
     async def _record(self, book: BookId) -> BookRecord:

@@ -38,14 +38,9 @@ class Catalogue:
         self._refreshing = asyncio.Lock()
         self._version_is_checked = False
 
-    def look_again(self, *, compare: bool = False) -> None:
-        """Ask the server at the next use; called after a switch, or for an up-to-date answer.
-
-        With `compare`, the points are compared with what was published, too.
-        """
-        self._refreshed = -math.inf
-        if compare:
-            self._compared = -math.inf
+    def look_again(self) -> None:
+        """Ask the server at the next use; called after a switch, or for an up-to-date answer."""
+        self._refreshed = self._compared = -math.inf
 
     def damaged(self) -> Mapping[BookId, Damage]:
         """The books that could not be read, or that differed from what was published."""

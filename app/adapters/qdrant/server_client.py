@@ -110,7 +110,7 @@ class Nodes:
         clients: Mapping[str, AsyncQdrantClient],
         ready: Callable[[str], Awaitable[bool]],
     ) -> None:
-        """`clients` are by address; `ready` checks the node at one."""
+        """`clients` are by address; `ready` checks the node at one, if there are others."""
         self._clients = clients
         self._address = public_address(",".join(clients))
         self._ready = ready
@@ -169,7 +169,7 @@ class Nodes:
         return answer
 
     async def _require_ready(self, node: str) -> str:
-        if not await self._ready(node):
+        if len(self._clients) > 1 and not await self._ready(node):
             raise ConnectionError(_NONE_READY)
         return node
 
@@ -227,11 +227,5 @@ def server_client(
                 grpc_options=dict(_GRPC_OPTIONS),
             )
 
-    # With one node there is no alternative, so its readiness is not checked.
-    nodes = addresses(url)
-    ready = is_ready if len(nodes) > 1 else _always
-    return cast("AsyncQdrantClient", Nodes({one: connect(one) for one in nodes}, ready))
-
-
-async def _always(_address: str) -> bool:
-    return True
+    clients = {one: connect(one) for one in addresses(url)}
+    return cast("AsyncQdrantClient", Nodes(clients, is_ready))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from array import array
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -83,7 +82,7 @@ async def search_points(
     requests = {}
     if dense is not None:
         requests["dense"] = models.QueryRequest(query=dense.tolist(), using=DENSE)
-    if sparse is not None:
+    if sparse is not None and sparse.indices:
         requests["sparse"] = _bm25_request(scope, sparse)
     for request in requests.values():
         request.filter = condition_of(scope, filter)
@@ -140,21 +139,6 @@ def condition_of(scope: Scope, filter: SearchFilter = _EVERYTHING) -> models.Fil
     return models.Filter(must=must)
 
 
-async def retrieve_points(
-    store: ServerStore, collection: str, generation: str, chunk_ids: Sequence[str]
-) -> dict[str, IndexPoint]:
-    records = await store.client.retrieve(
-        collection,
-        [point_id(generation, chunk_id) for chunk_id in chunk_ids],
-        with_payload=True,
-        with_vectors=True,
-    )
-    return {
-        chunk_id_of(generation, record.id): index_point(record.payload, record.vector)
-        for record in records
-    }
-
-
 def point_of(generation: str, point: IndexPoint) -> models.PointStruct:
     vectors: dict[str, models.Vector] = {DENSE: point.dense.tolist()}
     if point.sparse.indices:
@@ -172,10 +156,8 @@ async def missing_points(
 ) -> dict[str, str]:
     """Count the points; return the faults of the generations that lack some, by key."""
     found: dict[str, str] = {}
-    by_dimension: dict[int, list[StoredGeneration]] = defaultdict(list)
-    for one in generations:
-        by_dimension[one.manifest.dimension].append(one)
-    for dimension, some in by_dimension.items():
+    for dimension in {one.manifest.dimension for one in generations}:
+        some = [one for one in generations if one.manifest.dimension == dimension]
         try:
             counts = await _counts(store, store.points(dimension), [one.key for one in some])
         except StorageError as error:  # such as a missing collection

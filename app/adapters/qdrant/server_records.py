@@ -14,9 +14,8 @@ import time
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
 
 from qdrant_client import models
 
@@ -41,17 +40,13 @@ class Lease:
     holder: str
     """Process, host and start time, with microseconds: every process in a container may have the
     same id."""
-    seen_at: float
+    seen_at: float = field(default_factory=time.time)
     """Seconds since the epoch."""
 
     @classmethod
     def new(cls) -> Lease:
         started = datetime.now(UTC).isoformat(timespec="microseconds")
-        holder = f"process {os.getpid()} on {socket.gethostname()}, started {started}"
-        return cls(holder, time.time())
-
-    def renewed(self) -> Lease:
-        return replace(self, seen_at=time.time())
+        return cls(f"process {os.getpid()} on {socket.gethostname()}, started {started}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +175,9 @@ class Records:
 
     def _record(self, point: models.Record) -> BookRecord:
         data = point.payload or {}
-        found = BookRecord(
-            BookId(str(data.get("book"))),
-            str(data.get("revision")),
-            lease=_lease(data.get("lease")),
-        )
+        found = BookRecord(BookId(str(data.get("book"))), str(data.get("revision")))
+        with suppress(KeyError, TypeError):  # no lease
+            found = replace(found, lease=Lease(**data["lease"]))
         where = f"{self.store.address} {found.book}"
         try:
             generations = tuple(
@@ -216,9 +209,3 @@ def _as_read(record: BookRecord) -> models.Filter:
 
 def _point_id(book: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, book))
-
-
-def _lease(data: Any) -> Lease | None:  # noqa: ANN401 - JSON
-    with suppress(TypeError):
-        return Lease(**data)
-    return None

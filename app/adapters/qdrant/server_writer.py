@@ -17,7 +17,7 @@ from app.adapters.qdrant.payload import (
     check_dimension,
 )
 from app.adapters.qdrant.server_points import condition_of, missing_points, point_of
-from app.adapters.qdrant.server_records import BookRecord, Records, StoredGeneration
+from app.adapters.qdrant.server_records import BookRecord, Lease, Records, StoredGeneration
 from app.adapters.qdrant.server_store import BATCH, GENERATION_FIELD, ServerStore, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import RagError, StorageError
@@ -144,7 +144,7 @@ class ServerWriter:
             lease = self._record.lease
             try:
                 self._record = await self._records.put(
-                    self._record, replace(self._record, lease=lease and lease.renewed())
+                    self._record, replace(self._record, lease=lease and Lease(lease.holder))
                 )
             except RagError as error:
                 self._warn("index.lease_not_renewed", error)

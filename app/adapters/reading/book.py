@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -45,6 +44,7 @@ def read_book(
     site: Site | None = None,
     base_url: str = "",
     edition: Edition = ONLY,
+    opened: OpenedBook | None = None,
     advance: Advance = ignore,
     mark: bool = False,
 ) -> Book:
@@ -52,6 +52,8 @@ def read_book(
 
     If `site` is None, it is a built site if it holds HTML pages and no configuration or pages of
     Markdown; else the generator is recognised by its configuration.
+
+    `opened` is the edition, if it has been opened; its address is then not read from `base_url`.
 
     With `mark` the span of a built page's block is that of a start tag in the page's bytes,
     (-1, -1) if it has none of its own, and documents have no source.
@@ -62,39 +64,33 @@ def read_book(
     own_id = edition.id_of(book_id or book_id_of(book_name(folder)))
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
     reader = PageReader(files, mark=mark)
-    found = _opened(folder, files, site, base_url, edition.version)
-    opened = next((one for one in found if one.edition == edition), found[0])
+    if opened is None:
+        found = open_editions(folder, site=site, base_url=base_url, version=edition.version)
+        opened = next((one for one in found if one.edition == edition), found[0])
     documents: Sequence[Document] = list(reader.read(opened, advance))
     if not documents:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
     warnings = [left_out_warning(reason, names) for reason, names in opened.left_out.items()]
-    warnings += [*opened.warnings, *reader.warnings(), *files.warnings]
+    warnings += [*opened.warnings, *reader.warnings(), *opened.refused]
     if opened.pages[0].file.lower().endswith(PAGE_SUFFIXES):
         documents, repeated = without_boilerplate(documents)
         warnings += repeated
     return replace(_book(own_id, opened, documents), warnings=tuple(warnings))
 
 
-def _opened(
-    folder: Path, files: SourceFiles, site: Site | None, base_url: str, version: str = ""
+def open_editions(
+    folder: Path, *, site: Site | None, base_url: str, version: str = ""
 ) -> tuple[OpenedBook, ...]:
-    """Open the editions of a book, the default one first; sources are one, of this version."""
-    if site is None and is_built_site(folder):
-        states = [path.stat() for path in (folder, *sorted(folder.rglob("*"))) if path.exists()]
-        changes = tuple((one.st_mtime_ns, one.st_size) for one in states)
-        return _opened_site(folder, base_url, changes)
-    if folder.is_dir():
-        return (open_sources(files, site, base_url, version),)
-    return (open_page(folder.name, site, base_url),)
+    """Open the editions of a book, the default one first; sources are one, of this version.
 
-
-@lru_cache(maxsize=1)
-def _opened_site(folder: Path, base_url: str, _: Hashable) -> tuple[OpenedBook, ...]:
-    """Open a site once for all of its editions, as long as no file changes.
-
-    To parse every page for its links takes a third of the reading.
+    BookError if the folder is missing or has no page.
     """
-    return open_site_folder(folder, base_url)
+    folder = _existing(folder)
+    if site is None and is_built_site(folder):
+        return open_site_folder(folder, base_url)
+    if folder.is_dir():
+        return (open_sources(SourceFiles(folder), site, base_url, version),)
+    return (open_page(folder.name, site, base_url),)
 
 
 def is_built_site(folder: Path) -> bool:
@@ -116,15 +112,6 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     if any(folder.glob("*.html")) or (has_pages and not has_markdown):
         return _BUILT, "it holds HTML and no configuration"
     return kind, "no generator's configuration"
-
-
-def editions_of(folder: Path, *, site: Site | None, base_url: str) -> tuple[Edition, ...]:
-    """Return the editions of a book's folder, the default one first.
-
-    BookError if it is missing or has no page.
-    """
-    folder = _existing(folder)
-    return tuple(one.edition for one in _opened(folder, SourceFiles(folder), site, base_url))
 
 
 def _existing(folder: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
@@ -16,7 +16,8 @@ from app.adapters.reading.themes import Theme, theme_of
 from app.adapters.reading.tree import parse
 
 _REFRESH = re.compile(r"\s*\d*\s*[;,]\s*url\s*=\s*['\"]?([^'\"]+)", re.I)
-_NUMBER = re.compile(r"(\d{1,4}(?:\.\d{1,4})*)\.\s+(?=\S)")
+_NUMBER = re.compile(r"\d{1,4}(?:\.\d{1,4})*\.\s+(?=\S)")
+_FIRST_NUMBER = re.compile(r"\d{1,4}(?!\d)")
 _LISTS = ("ul", "ol", "dl")
 _FALLBACK = "//nav | //*[@role='navigation'] | //aside"
 _FURNITURE = ("footer", "header", "main", "article")
@@ -104,7 +105,7 @@ def read_facts(data: bytes, file: str) -> PageFacts:
         metas.get("docusaurus_version", ""),
         _first(folder, theme.select("next", root)),
         navigation,
-        tuple(_entries_of(theme.select("contents", root), theme, file, folder)),
+        tuple(_entries(theme.select("contents", root), theme, file, folder)),
         tuple(_links(root, folder, {"", *(entry.target for entry in navigation)})),
         frozenset(hash(text.strip()) for text in texts if text.count(" ") >= _WORDS - 1),
     )
@@ -139,32 +140,29 @@ def _menus(root: HtmlElement, theme: Theme) -> list[HtmlElement]:
 
 
 def _navigation(root: HtmlElement, theme: Theme, file: str, folder: str) -> list[Entry]:
-    entries = _entries_of(_menus(root, theme), theme, file, folder)
+    entries = [*_entries(_menus(root, theme), theme, file, folder)]
     tabs = [link for bar in theme.select("tabs", root) for link in bar.iter("a")]
     if not tabs:
         return entries
     below = [entry._replace(depth=entry.depth + 1) for entry in entries]
     found: list[Entry] = []
     for link in tabs:
-        found += [one._replace(depth=0) for one in _entries(link, theme, file, folder)]
+        found += _entries([link], theme, file, folder)
         if {"current", "active"} & _classes(link):
             found += below
             below = []
     return [*found, *below]
 
 
-def _entries_of(menus: list[HtmlElement], theme: Theme, file: str, folder: str) -> list[Entry]:
-    """Return the entries of these elements, without those inside another."""
+def _entries(menus: Sequence[HtmlElement], theme: Theme, file: str, folder: str) -> Iterator[Entry]:
+    """Yield the entries of these elements, each once if one is inside another."""
     inner = set(menus)
     outer = [one for one in menus if inner.isdisjoint(one.iterancestors())]
-    return [entry for menu in outer for entry in _entries(menu, theme, file, folder)]
-
-
-def _entries(menu: HtmlElement, theme: Theme, file: str, folder: str) -> Iterator[Entry]:
-    labels = set(theme.select("label", menu))
-    nests = set(theme.select("nest", menu))
-    numbers = set(theme.select("number", menu))
-    pending = [(menu, 0)]
+    labels, nests, numbers = (
+        {found for menu in outer for found in theme.select(key, menu)}
+        for key in ("label", "nest", "number")
+    )
+    pending = [(menu, 0) for menu in reversed(outer)]
     while pending:
         element, depth = pending.pop()
         if element.tag == "a" or element in labels:
@@ -186,15 +184,14 @@ def _target(link: HtmlElement, file: str, folder: str) -> str:
     return "" if "#" in href else resolved(href, folder)
 
 
-def _numbered(element: HtmlElement, numbers: set[HtmlElement]) -> tuple[str, str]:
-    """Return the number and the title that an entry shows."""
+def _numbered(element: HtmlElement, numbers: set[HtmlElement]) -> tuple[int, str]:
+    """Return the number, its first part alone, and the title that an entry shows."""
     text = _text(element)
-    shown = next((one for one in element.iter() if one in numbers), None) if numbers else None
-    if shown is not None:
-        number = _text(shown)
-        return number.rstrip("."), text.removeprefix(number).strip()
     found = _NUMBER.match(text)
-    return (found[1], text[found.end() :]) if found else ("", text)
+    shown = (_text(one) for one in (element.iter() if numbers else ()) if one in numbers)
+    number = next(shown, found[0] if found else "")
+    first = _FIRST_NUMBER.match(number)
+    return int(first[0]) if first else 0, text.removeprefix(number).strip()
 
 
 def _first(folder: str, links: Iterable[HtmlElement]) -> str:

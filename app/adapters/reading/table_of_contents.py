@@ -11,7 +11,6 @@ from app.adapters.reading.documents import PageInfo
 
 UNLISTED = "not in the table of contents: list them in the site's navigation to have them read"
 _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
-_FIRST_NUMBER = re.compile(r"\d{1,4}(?!\d)")
 
 
 class Entry(NamedTuple):
@@ -19,8 +18,8 @@ class Entry(NamedTuple):
 
     depth: int
     title: str
-    number: str
-    """Such as 1.2; "" if none is shown."""
+    number: int
+    """Such as 1 of "1.2"; 0 if none is shown."""
     target: str
     """The page that it names; "" if none."""
 
@@ -46,14 +45,10 @@ def listed_pages(navigations: Mapping[str, Sequence[Entry]]) -> list[PageInfo]:
                 last = file if before == last else last
             found.setdefault(file, listed)
             before = file
-    for file, navigation in navigations.items():
-        if own := places[tuple(navigation)].get(file):
-            found[file] = own
-    order = []
-    file = after[""]
-    while file:
-        order.append(found[file])
-        file = after[file]
+    order, file = [], ""
+    while file := after[file]:
+        own = places.get(tuple(navigations.get(file, ())), found)
+        order.append(own.get(file, found[file]))
     return order
 
 
@@ -62,11 +57,9 @@ class _Line:
     entry: Entry
     above: Sequence[_Line]
     """The lines that it is below, the outermost first."""
+    path: tuple[str, ...]
+    """The titles of those and its own."""
     below: list[_Line]
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        return (*(one.entry.title for one in self.above), self.entry.title)
 
     @property
     def first_below(self) -> str:
@@ -79,15 +72,6 @@ class _Line:
         """Whether it has no page of its own: its link may lead to the first page below."""
         return bool(self.below) and self.entry.target in ("", self.first_below)
 
-    def is_part(self, opened: set[tuple[str, ...]]) -> bool:
-        """Whether it groups only chapters, or is named as a part, so that it is no chapter.
-
-        `opened` are the paths of lines with others below, in any navigation.
-        """
-        return self.is_section and (
-            bool(_PART.match(self.entry.title)) or all(one.path in opened for one in self.below)
-        )
-
 
 def _lines(entries: Sequence[Entry]) -> list[_Line]:
     found: list[_Line] = []
@@ -95,7 +79,8 @@ def _lines(entries: Sequence[Entry]) -> list[_Line]:
     for entry in entries:
         while above and above[-1].entry.depth >= entry.depth:
             above.pop()
-        found.append(_Line(entry, (*above,), []))
+        path = (*(one.entry.title for one in above), entry.title)
+        found.append(_Line(entry, (*above,), path, []))
         for parent in above[-1:]:
             parent.below.append(found[-1])
         above.append(found[-1])
@@ -103,8 +88,17 @@ def _lines(entries: Sequence[Entry]) -> list[_Line]:
 
 
 def _places(lines: Sequence[_Line], opened: set[tuple[str, ...]]) -> dict[str, PageInfo]:
-    """Return the pages of one navigation."""
-    parts = {line for line in lines if line.is_part(opened)}
+    """Return the pages of one navigation.
+
+    A section is a part, not a chapter, if it is named as one or groups only chapters. `opened` are
+    the paths of lines with others below, in any navigation.
+    """
+    parts = {
+        line
+        for line in lines
+        if line.is_section
+        and (_PART.match(line.entry.title) or all(one.path in opened for one in line.below))
+    }
     top = [line for line in lines if not line.above]
     if len(top) == 1 and any(one.path in opened for one in top[0].below):
         parts.add(top[0])  # the book itself
@@ -114,7 +108,5 @@ def _places(lines: Sequence[_Line], opened: set[tuple[str, ...]]) -> dict[str, P
         if file and file not in found and not line.is_section:
             chapters = (one for one in (*line.above, line) if one not in parts)
             chapter = next(chapters, line).entry
-            number = _FIRST_NUMBER.match(chapter.number)
-            shown = int(number[0]) if number else 0
-            found[file] = PageInfo(file, "", line.entry.title, chapter.title, shown)
+            found[file] = PageInfo(file, "", line.entry.title, chapter.title, chapter.number)
     return found

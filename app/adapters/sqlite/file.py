@@ -1,4 +1,4 @@
-"""A SQLite file of RAG_HOME: opened for reading or writing, its errors told, checked for damage."""
+"""A SQLite file of RAG_HOME: read, written, checked for damage, copied; its errors told."""
 
 from __future__ import annotations
 
@@ -67,16 +67,13 @@ class SqliteFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Open the file with `open_to_write` and run the block in one transaction."""
-        with self.errors(), closing(self.open_to_write()) as connection, connection:
-            yield connection
-
-    def open_to_write(self) -> sqlite3.Connection:
-        """Open the file; create it and its schema if they are missing. sqlite3.Error, OSError."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        if not any(self.path.with_name(self.path.name + end).exists() for end in ("", *BESIDE)):
-            self._create()
-        return self._prepared(self.path)
+        """Run the block in one transaction; create the file and its schema if they are missing."""
+        with self.errors():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if not any(self.path.with_name(self.path.name + end).exists() for end in ("", *BESIDE)):
+                self._create()
+            with closing(self._prepared(self.path)) as connection, connection:
+                yield connection
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -128,6 +125,23 @@ class SqliteFile:
             connection.close()
             raise
         return connection
+
+
+def copy_file(source: Path, target: Path) -> bool:
+    """Copy a consistent snapshot, even while the file is written; the copy appears in one step.
+
+    False, without a change, if there is nothing to copy or the target exists. StorageError.
+    """
+    if target.exists() or not source.exists():
+        return False
+    with SqliteFile(target).errors():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".new-", dir=target.parent) as folder:
+            copy = Path(folder) / target.name
+            with SqliteFile(source).reading() as old, SqliteFile(copy).writing() as new:
+                old.backup(new)
+            copy.rename(target)
+    return True
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

@@ -37,7 +37,7 @@ def summary_entries(text: str, *, numbered: bool = False) -> Iterator[Entry]:
             one.xpath("text() | *[not(self::ul or self::ol)]") if link is None else [link]
         )
         if "://" not in target:
-            yield Entry(depth, title, str(count) if numbered and is_chapter else "", target)
+            yield Entry(depth, title, count if numbered and is_chapter else 0, target)
 
 
 def _text(nodes: list[HtmlElement | str]) -> str:
@@ -48,7 +48,7 @@ def _text(nodes: list[HtmlElement | str]) -> str:
 def yaml_entries(value: object, depth: int = 0) -> Iterator[Entry]:
     """Read the tables of contents that YAML and JSON hold: nested lists of names and tables."""
     if isinstance(value, str):
-        yield Entry(depth, "", "", value)
+        yield Entry(depth, "", 0, value)
     elif isinstance(value, list):
         for one in value:
             yield from yaml_entries(one, depth)
@@ -61,11 +61,11 @@ def _table_entries(table: Mapping[str, object], depth: int) -> Iterator[Entry]:
     children = [table[key] for key in _CHILD_KEYS if isinstance(table.get(key), (list, dict))]
     if not children and not target and "type" not in table:
         for label, below in table.items():  # `nav`: {Title: file} or {Title: [...]}
-            yield Entry(depth, str(label), "", below if isinstance(below, str) else "")
+            yield Entry(depth, str(label), 0, below if isinstance(below, str) else "")
             yield from yaml_entries([] if isinstance(below, str) else below, depth + 1)
         return
     if title or target:
-        yield Entry(depth, title, "", target)
+        yield Entry(depth, title, 0, target)
         depth += "root" not in table
     yield from yaml_entries(children, depth)
 

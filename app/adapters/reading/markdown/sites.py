@@ -83,6 +83,7 @@ def open_sources(
         [_page(facts, one, base) for one in listed],
         {UNLISTED: orphans} if orphans else {},
         warnings=warnings,
+        refused=files.warnings,
     )
 
 
