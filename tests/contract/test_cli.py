@@ -17,7 +17,7 @@ from app.settings import Settings
 from tests.command_line import LAMPS, Run
 from tests.openai_double import OpenAIDouble
 from tests.owl_server import BOOK as OWLS
-from tests.owl_server import ORIGIN, QUESTION
+from tests.owl_server import QUESTION
 
 
 def test_ingest_reports_what_it_did(run: Run, tiny: Path) -> None:
@@ -34,17 +34,6 @@ def test_search_finds_the_paragraph_and_says_where_it_stands(run: Run) -> None:
     assert hit["file"] == "owls.md"
     assert "soft fringe" in "".join(OWLS[start:end] for start, end in hit["spans"])
     assert 0 < hit["score"] <= 1
-
-
-@pytest.mark.usefixtures("state")
-def test_ask_answers_in_the_books_own_words_and_cites_them(run: Run) -> None:
-    answer = run("ask", QUESTION, "--json").json()
-    assert (answer["mode"], answer["refused"]) == ("extractive", False)
-    citation = answer["citations"][0]
-    assert citation["quote"] in OWLS
-    assert citation["url"].startswith(f"{ORIGIN}/owls")
-    assert citation["paragraph_id"].startswith("p-")
-    assert citation["quote"] in answer["answer"][citation["start"] : citation["end"]]
 
 
 @pytest.mark.usefixtures("state")
@@ -126,15 +115,6 @@ def test_wrong_input_is_one_clear_line(line: str, run: Run, tiny: Path) -> None:
     assert WRONG[line] in told
     assert "Traceback" not in result.err
     assert not (tiny.parent / "state/index").exists()
-
-
-@pytest.mark.usefixtures("state")
-def test_an_index_of_another_model_is_refused_by_name(run: Run) -> None:
-    cohere = {"CO_API_KEY": "key", "RAG_COHERE_BASE_URL": "http://127.0.0.1:9"}
-    result = run("search", "feathers", **cohere)
-    assert result.code == 2
-    assert "wordllama" in result.err
-    assert "with embed-v5.0 (1024)" in result.err
 
 
 def test_rag_toml_has_the_books_strategy_and_sizes(run: Run, tiny: Path) -> None:

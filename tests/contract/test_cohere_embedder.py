@@ -7,7 +7,6 @@ import json
 import pytest
 
 from app.adapters.providers.cohere_client import CohereClient
-from app.domain.cost import Tariff
 from app.domain.errors import (
     ProviderError,
     ProviderRateLimited,
@@ -53,12 +52,6 @@ async def test_each_model_is_sent_the_parameters_that_it_knows(
     for body in bodies:
         assert (body["model"], body["embedding_types"]) == (model, ["float"])
         assert (body.get("output_dimension"), body["truncate"]) == (sent, "END")
-
-
-async def test_batches_keep_the_token_budget(cohere: CohereClient, double: CohereDouble) -> None:
-    await embed_documents(cohere_embedder(cohere, Tariff(None, 100)), texts(50, words=30))
-    assert sorted(len(request.body["texts"]) for request in double.to("embed")) == [2] + [3] * 16
-    assert sum(double.billed.values()) == 50
 
 
 @pytest.mark.parametrize(
@@ -121,18 +114,6 @@ async def test_a_dead_provider_costs_a_few_questions_their_time_and_known_ones_n
         assert await embedder.embed_query("known") == known
     asked = [request.body["texts"][0] for request in double.to("embed")]
     assert asked == ["known", "new 0", "new 1", "new 2"]
-
-
-async def test_of_the_latest_questions_none_is_embedded_twice(
-    cohere: CohereClient, double: CohereDouble, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(f"{MODULE}.CACHED_QUESTIONS", 2)
-
-    embedder = cohere_embedder(cohere)
-    for text in ("owl", "bat", "owl", "cat", "owl", "bat"):  # the cat evicts the bat
-        await embedder.embed_query(text)
-    asked = [request.body["texts"][0] for request in double.to("embed")]
-    assert asked == ["owl", "bat", "cat", "bat"]
 
 
 @pytest.mark.parametrize(

@@ -41,16 +41,6 @@ async def test_citations_cover_the_cited_words_in_whichever_order_they_come(
     }
 
 
-async def test_paragraphs_go_in_as_documents(model: CohereGenerator, double: CohereDouble) -> None:
-    await answer(model)
-    (request,) = double.to("chat")
-    assert request.body["documents"][0] == {
-        "id": "0",
-        "data": {"title": "A > B", "text": CONTEXT[0].passage.text},
-    }
-    assert request.body["citation_options"] == {"mode": "FAST"}
-
-
 async def test_pieces_of_one_paragraph_have_ids_of_their_own_and_cite_the_paragraph(
     model: CohereGenerator, double: CohereDouble
 ) -> None:

@@ -22,11 +22,6 @@ async def test_the_best_come_first_with_scores_from_0_to_1(
     assert request.body["documents"] == TEXTS
 
 
-async def test_nothing_to_rank_costs_no_call(cohere: CohereClient, double: CohereDouble) -> None:
-    assert await cohere_reranker(cohere).rerank("light", []) == []
-    assert double.requests == []
-
-
 @pytest.mark.parametrize(
     ("model", "calibrated", "billed"),
     [

@@ -12,7 +12,7 @@ import pytest
 
 from app.bootstrap.books import read_source, requests_by_edition
 from app.domain.book_id import BookId
-from app.domain.edition import Edition, edition_at
+from app.domain.edition import Edition
 from app.services.ingest import IngestRequest
 from tests.built_pages import canonical, item, page
 from tests.command_line import Run, write_files
@@ -96,6 +96,7 @@ WICK = "How often is the wick of the lamp trimmed?"
         ("https://preview.example/docs/next", "nine", "https://lamps.example/docs/next/wicks"),
         ("/de/docs/next", "nine", "https://lamps.example/de/docs/next/wicks"),
         ("/docs/nextdoor", "four", "https://lamps.example/docs/wicks"),
+        ("http://[::1", "four", "https://lamps.example/docs/wicks"),
     ],
 )
 def test_a_question_is_answered_from_the_version_of_the_page(
@@ -233,21 +234,6 @@ def test_a_site_with_versions_side_by_side_is_checked_from_its_root(
     built = write_files(tmp_path / "site", pages)
     assert run("links", "lamps", "--check", built).out == ""
     assert run("links", "lamps@2.0", "--check", built).out == ""
-
-
-def test_a_page_is_of_the_innermost_edition() -> None:
-    editions = [
-        (BookId("a"), "https://a.example/x"),
-        (BookId("a@next"), "https://a.example/x/next"),
-        (BookId("a@next+de"), "https://a.example/x/de/next"),
-        (BookId("b@next"), "https://b.example/next"),
-    ]
-    found = {
-        url: edition_at(url, editions)
-        for url in ("/x/next/y", "/x/de/next", "/x/nexts", "/next/", "/y", "http://[::1", "")
-    }
-    assert list(found.values()) == ["a@next", "a@next+de", "a", "b@next", None, None, None]
-    assert edition_at("https://b.example/next/x", editions) == "b@next"
 
 
 @pytest.mark.parametrize(

@@ -47,11 +47,6 @@ def test_vectors_come_back_in_the_order_asked_and_none_for_the_rest(path: Path) 
     assert get(path, []) == []
 
 
-def test_an_empty_cache_is_not_written_to_by_asking(path: Path) -> None:
-    assert get(path, ["a"]) == [None]
-    assert not path.parent.exists()
-
-
 def test_a_vector_belongs_to_its_model_dimension_and_exact_text(path: Path) -> None:
     put(path, ["Text"], [vector(1, 2)])
     assert get(path, ["Text"]) == [vector(1, 2)]

@@ -1,4 +1,4 @@
-"""`eval` on a small book."""
+"""`eval` on a small book, and the students' questions that come with the tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from app.cli import main
+from app.cli.question_file import read_questions
+from app.domain.evaluation.answer_metrics import has_facts
 from tests.command_line import KEYS, Run, runner
+from tests.conftest import ROOT
 
 # Astral characters and CRLF: offsets count code points of the bytes as they are.
 BOOK = {
@@ -63,6 +66,19 @@ QUESTIONS: list[dict[str, object]] = [
     },
     {"question": "Who won the chess olympiad in 1972?", "gold": [], "answerable": False},
 ]
+SHAPE = {"answerable": True, "gold": [span("bees.md", CELLS)], "key_facts": ["hexagon", "saves"]}
+STUDENTS: list[dict[str, object]] = [
+    {
+        "id": "1",
+        "book": "small",
+        "question": "Why are wax cells hexagonal?",
+        "kind": "what",
+        **SHAPE,
+    },
+    {"id": "2", "book": "small", "question": "Who won at chess?", "kind": "x", "answerable": False},
+    {"id": "3", "book": "elsewhere", "question": "Who won?", "kind": "x", "answerable": False},
+]
+"""Questions about a book that is indexed, and about another one."""
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +101,10 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(
     state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    lines = [
-        json.dumps({"id": str(number), "kind": "factual", "answerable": True, **one})
-        for number, one in enumerate(QUESTIONS)
-    ]
-    (tmp_path / "questions.jsonl").write_text("\n".join(lines), "utf-8")
+    common: dict[str, object] = {"kind": "factual", "answerable": True}
+    rows = [{"id": str(number), **common, **one} for number, one in enumerate(QUESTIONS)]
+    for name, written in (("questions", rows), ("students", STUDENTS)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, written)), "utf-8")
     command = runner(tmp_path, monkeypatch, capsys)
     monkeypatch.setenv("RAG_HOME", str(state))
     return command
@@ -153,6 +168,20 @@ def test_the_table_has_a_row_a_kind_and_suggests_thresholds(
     assert lines[-1].startswith("RAG_ANSWER_THRESHOLD=")
 
 
+def test_helpful_has_means_kinds_and_a_row_a_question(run: Run) -> None:
+    found = run("eval", "--helpful", "students.jsonl", "--book", "small", "--json").json()
+    assert (found["n"], found["facts_shown"], found["found"], found["cited_gold"]) == (2, 1, 1, 1)
+    assert found["words_shown"] >= len(CELLS.split())
+    assert found["unanswerable_refused"] == found["by_kind"]["x"]["n"] == 1
+    assert found["run"]["of"] == "helpful"
+    rows = found["questions"]
+    assert [(row["id"], row["mode"], row["outcome"], row["failure"]) for row in rows] == [
+        ("1", "extractive", "answered", None),
+        ("2", "refused", "refused", None),
+    ]
+    assert rows[0]["measures"]["facts_shown"] == 1
+
+
 def test_gold_files_that_are_not_in_the_index_are_named(run: Run, tmp_path: Path) -> None:
     places: list[dict[str, object]] = [
         {"gold": [span("tides.md", "The moon")]},
@@ -175,6 +204,8 @@ def test_gold_files_that_are_not_in_the_index_are_named(run: Run, tmp_path: Path
         (["eval"], "Missing argument 'QUESTIONS.jsonl'"),
         (["eval", "tides.jsonl", "--calibrate"], "needs answerable and unanswerable"),
         (["eval", "questions.jsonl", "--book", "other"], "no book 'other'"),
+        (["eval", "students.jsonl", "--helpful", "--book", "nothing"], "no question for this book"),
+        (["eval", "students.jsonl", "--helpful"], "elsewhere"),
     ],
 )
 def test_what_cannot_be_measured_is_one_line(
@@ -185,3 +216,16 @@ def test_what_cannot_be_measured_is_one_line(
     result = run(*arguments)
     assert (result.code, result.out) == (2, "")
     assert message in result.err.splitlines()[-1]
+
+
+def test_every_gold_place_of_the_sample_book_has_the_key_facts(sample_book: Path) -> None:
+    for one in read_questions(ROOT / "tests/data/student_questions.jsonl"):
+        if one.book != "sample" or not one.answerable:
+            continue
+        texts = [
+            (sample_book / gold.file).read_bytes().decode("utf-8")[gold.start : gold.end]
+            for gold in one.gold
+        ]
+        assert all(text.strip() for text in texts), one.id
+        for text in ["\n\n".join(texts)] if one.needs_all_gold else texts:
+            assert has_facts(text, one.key_facts), one.id

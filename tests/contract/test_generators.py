@@ -13,10 +13,9 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from app.domain.generated_text.events import GeneratedEnd, GeneratorEvent
+from app.domain.generated_text.events import GeneratedEnd
 from app.domain.prompts import REWRITE_QUESTION
 from app.domain.retrieval.query import Turn
-from app.services.ports import GenerationRequest
 from tests.generating import CONTEXT, QUESTION, Cohere, Model, OpenAI, answer, given, text_of
 from tests.openai_double import OpenAIDouble
 
@@ -47,22 +46,6 @@ async def test_what_the_model_writes_comes_as_text_and_one_end(model: Model) -> 
     assert isinstance(end, GeneratedEnd)
     assert (end.usage.input_tokens, end.usage.output_tokens) == (1, 2)
     assert end.finish_reason in {"stop", "COMPLETE"}
-
-
-@pytest.mark.parametrize("refused", [True, False], ids=["failed", "broken off"])
-async def test_a_stream_that_breaks_is_an_error_after_the_text_that_came(
-    wire: OpenAI, double: OpenAIDouble, model: Model, *, refused: bool
-) -> None:
-    double.stream = [wire.text("Light is energy."), wire.error() if refused else ""]
-    double.sent_headers = {} if refused else {"Content-Length": "10000"}
-    events: list[GeneratorEvent] = []
-    with pytest.raises(ProviderUnavailable) as caught:  # noqa: PT012 - what came before it counts
-        async for event in model.generate(GenerationRequest(QUESTION, (), CONTEXT)):
-            events.append(event)  # noqa: PERF401 - see above
-    assert "node" not in str(caught.value), "the provider's inner words stay inside"
-    assert text_of(events) == "Light is energy."
-    assert not any(isinstance(event, GeneratedEnd) for event in events)
-    assert len(double.requests) == 1, "what a reader has seen begin is not begun again"
 
 
 async def test_paragraphs_are_data_beside_the_conversation_and_not_in_the_system_prompt(

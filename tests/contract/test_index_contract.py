@@ -141,13 +141,6 @@ async def test_rollback_goes_to_the_generation_before_and_forth_again(index: Boo
     assert (await index.rollback(BookId("book"))).generation == 2
 
 
-async def test_only_the_current_generation_and_the_one_before_are_kept(index: BookStore) -> None:
-    for number in range(4):
-        await publish(index, "book", points("book", [number]))
-    ids = [chunk_id("book", number) for number in range(4)]
-    assert [one.chunk_index for one in await index.fetch({BookId("book"): ids})] == [2, 3]
-
-
 async def test_a_wrong_count_is_not_published_and_the_old_generation_stays(
     index: BookStore,
 ) -> None:

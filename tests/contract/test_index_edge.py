@@ -61,20 +61,6 @@ async def test_questions_that_come_at_once_after_the_start_all_see_the_books(hom
     assert {tuple(one) for one in listed} == {("book",)}
 
 
-async def test_the_first_ingest_of_another_book_costs_no_listing(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = EdgeIndex(home, lambda: 0.0)
-    await publish(index, "book", points("book", [1]))
-    writer = await index.begin(BookId("new"), DIMENSION)
-    assert await found(index) == ids(1)
-    listed = await index.books()
-    monkeypatch.setattr(EdgeIndex, "_list_books", None)
-    assert await found(index) == ids(1)
-    assert await index.books() is listed
-    await writer.abandon()
-
-
 def test_a_killed_writer_leaves_the_old_generation_and_no_lock(home: Path) -> None:
     index = EdgeIndex(home)
     asyncio.run(publish(index, "book", points("book", [1])))
@@ -222,17 +208,6 @@ def test_a_generation_that_is_removed_while_the_engine_opens_it_is_not_answered_
     assert asyncio.run(found(EdgeIndex(home))) == ids(4)
     write(home, 5)
     assert book_entries(home) == ["000004", "000005", "current", "lock"]
-
-
-def test_books_are_listed_with_the_room_they_take(home: Path) -> None:
-    index = EdgeIndex(home)
-    small = asyncio.run(publish(index, "book", points("book", range(2))))
-    large = asyncio.run(publish(index, "large", points("large", range(300))))
-    assert 0 < small.size_bytes < large.size_bytes
-    assert [one.size_bytes for one in asyncio.run(index.books()).named()] == [
-        small.size_bytes,
-        large.size_bytes,
-    ]
 
 
 def cut(path: Path, to: int = 0) -> None:

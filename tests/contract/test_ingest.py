@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.qdrant.edge_writer import EdgeWriter
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind, Book
 from app.domain.errors import IndexBusy, ProviderUnavailable
-from app.domain.indexed_book import BookManifest
 from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.paragraphs import find_paragraph
@@ -231,46 +227,3 @@ async def test_the_ledger_of_an_unchanged_book_is_saved_with_the_lock_of_the_boo
     assert (report.unchanged, report.generation) == (True, 1)
     assert await bench.app.ledgers.load(BookId(BOOK)) != known
     await bench.app.index.rollback(BookId(BOOK))
-
-
-class Died(Exception):
-    """As if the process had been killed."""
-
-
-class DyingIndex(EdgeIndex):
-    """Its writers die just before the switch."""
-
-    async def begin(self, book: BookId, dimension: int) -> EdgeWriter:
-        writer = await super().begin(BookId(book), dimension)
-
-        async def publish(manifest: BookManifest) -> BookManifest:
-            raise Died
-
-        writer.publish = publish  # type: ignore[method-assign]
-        return writer
-
-
-async def test_ids_are_the_same_after_a_crash_between_ledger_and_switch(
-    bench: Bench, home: Path, book: Path
-) -> None:
-    """The ledger is saved first; a run that dies before the switch is done again alike."""
-
-    await bench.ingest(book)
-    old = await bench.chunks()
-    edit(book / "page1.md", "Page1 part0 ", "Brand new ")
-    whole = bench.use_case
-    bench.use_case = replace(whole, index=DyingIndex(home))
-    with pytest.raises(Died):
-        await bench.ingest(book)
-    known = await bench.app.ledgers.load(BookId(BOOK))
-    assert await bench.chunks() == old
-    bench.use_case = whole
-    await bench.ingest(book)
-    new = await bench.chunks()
-    assert new != old
-    assert await bench.app.ledgers.load(BookId(BOOK)) == known
-    assert ids_of(new) == ids_of(old) <= set(known.entries)
-
-
-def ids_of(chunks: Sequence[Chunk]) -> set[str]:
-    return {held for one in chunks for held in one.paragraph_ids}

@@ -92,12 +92,6 @@ def test_a_site_that_is_not_there_is_refused(run: Run, book: str) -> None:
     assert "nowhere: no such folder" in result.err
 
 
-def test_a_quote_may_cross_inline_elements_but_not_blocks() -> None:
-    text = read_page(b"<p>a <b>b</b><i>c</i> d</p><ul><li>e<li>f</ul>").text
-    assert [text.count(one) for one in ("a bc d", "b c", "e f", "d e")] == [1, 0, 0, 0]
-    assert text.count("d", "e") == 1
-
-
 def test_lines_that_mdbook_hides_are_no_text_of_the_page() -> None:
     code = 'fn lamp() {<span class="boring">use std::io;\n</span>wick();\n}'
     assert (

@@ -13,7 +13,7 @@ from app.adapters.providers.chat import tokens_about
 from app.domain.errors import ProviderUnavailable
 from app.domain.generated_text.events import GeneratedText, GeneratorEvent
 from app.domain.prompts import SHORT_ANSWER_FROM_NUMBERED_SOURCES
-from tests.generating import CONTEXT, QUESTION, answer, given, openai_at, text_of
+from tests.generating import QUESTION, answer, given, openai_at, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event
 from tests.provider_fakes import free_calls
 
@@ -21,15 +21,6 @@ from tests.provider_fakes import free_calls
 async def ask(double: OpenAIDouble, **options: Any) -> list[GeneratorEvent]:
     async with openai_at(double.url, **options) as model:
         return await answer(model)
-
-
-async def test_text_comes_with_the_paragraphs_that_its_numbers_cite() -> None:
-    pieces = completion("Chloro", "phyll captures light [", "1", "]. Plants store it [2][1", "].")
-    with OpenAIDouble(stream=pieces) as double:
-        events = await ask(double)
-    assert text_of(events) == "Chlorophyll captures light [1]. Plants store it [2][1]."
-    numbered = {one.numbered for one in events if isinstance(one, GeneratedText)}
-    assert numbered == {tuple(one.passage.paragraph_id for one in CONTEXT)}
 
 
 async def test_sources_are_numbered_in_a_message_of_their_own() -> None:

@@ -115,6 +115,7 @@ def test_a_broken_stream_gives_passages_or_ends_what_was_shown(
     answer = ask(reader, double, wire.text(CLAIM + " They"), broken(wire))
     assert (answer["mode"], answer["degraded"]) == ("generated", ["generator"])
     assert answer["answer"].startswith(CLAIM)
+    assert answer["answer"].count(CLAIM) == 1, "what a reader has seen begin is not begun again"
     assert "node" not in str(answer), "the provider's inner words stay inside"
 
 

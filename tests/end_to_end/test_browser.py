@@ -45,6 +45,7 @@ def test_a_citation_opens_the_page_at_the_very_paragraph(page: Page, site: str) 
     mark.click()
     cited = page.locator(CITED).first
     expect(cited).to_be_in_viewport()
+    expect(cited).to_be_focused()
     assert f"cite={cited.get_attribute('data-paragraph-id')}" in page.url
     assert page.url.startswith(site)
     # A definition is two elements, term and meaning: both are marked.
@@ -68,17 +69,6 @@ def test_the_conversation_goes_on_on_the_next_page(page: Page, site: str) -> Non
     assert sent["history"][0]["content"] == QUESTION
     page.get_by_role("button", name="Clear").click()
     expect(page.locator(".tbr-answer")).to_have_count(0)
-
-
-def test_a_cited_paragraph_in_closed_details_is_opened(page: Page, site: str) -> None:
-    page.goto(site + FIRST)
-    inside = page.locator("details [data-paragraph-id], details[data-paragraph-id]").first
-    paragraph_id = inside.get_attribute("data-paragraph-id")
-    page.goto(f"{site}{FIRST}?cite={paragraph_id}")
-    cited = page.locator(CITED).first
-    expect(cited).to_be_in_viewport()
-    expect(cited).to_be_focused()
-    expect(page.locator("details[open]")).to_have_count(1)
 
 
 def test_a_refusal_shows_the_nearest_sections(opened: Page, site: str) -> None:
@@ -106,19 +96,6 @@ def test_a_problem_is_told_in_the_box(opened: Page) -> None:
     fulfill(opened, ErrorEvent(code="internal", message="It broke."))
     ask(opened, QUESTION)
     expect(opened.locator(".tbr-error")).to_have_text("It broke.")
-
-
-def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(opened: Page) -> None:
-    said = "🦉🦉 <img src=x onerror=alert(1)> Owls hunt."
-    text = f"{said} <b>Bold</b>\n\n```python\nhunt('<i>')\n```\n\nDone."
-    reply(opened, text, citations=(claim(len(said), "javascript:alert(1)", "<u>q</u>"),))
-    ask(opened, QUESTION)
-    expect(opened.locator(".tbr-mode")).to_have_text("Written by a language model from the book:")
-    shown = opened.locator(".tbr-answer")
-    expect(shown.locator("p")).to_have_text([f"{said}[1] <b>Bold</b>", "Done."])
-    expect(opened.locator(".tbr-log").locator("img, b, i, u, a")).to_have_count(0)
-    expect(shown.locator("pre")).to_have_text("hunt('<i>')")
-    expect(opened.locator(".tbr-quote")).to_have_text("<u>q</u>")
 
 
 def test_after_a_broken_stream_the_question_is_asked_again(opened: Page, site: str) -> None:
@@ -168,6 +145,7 @@ def test_what_no_paragraph_supports_is_marked(opened: Page) -> None:
     )
     reply(opened, text, statements=statements)
     ask(opened, QUESTION)
+    expect(opened.locator(".tbr-mode")).to_have_text("Written by a language model from the book:")
     expect(opened.locator(".tbr-unsupported")).to_have_text(["Owls read."])
     expect(opened.locator(".tbr-answer")).to_have_text(text)
     expect(opened.get_by_text("no paragraph was found that says this")).to_be_visible()

@@ -11,13 +11,12 @@ import json
 import pytest
 
 from app.domain import prompts
-from app.domain.answer import Answer, AnswerMode
+from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest, Selection
 from app.domain.chunking.chunk import Passage
 from app.domain.retrieval.query import Turn
-from tests.attacking import table, tried
+from tests.attacking import table
 from tests.fake_world import FakeGenerator, Step, World, passage
-from tests.markdown_oracle import live_parts
 
 pytestmark = pytest.mark.attack("injections")
 
@@ -57,22 +56,6 @@ def test_it_changes_nothing_that_the_book_says(attack: dict[str, str], place: st
     # The notice may quote the question's own words: those that the passages do not mention.
     notice, _, rest = found.answer.rpartition("They do not mention ")
     assert attack["absent"] not in notice + rest.partition("\n\n")[2 if notice else 0]
-
-
-def test_no_attack_of_the_table_reaches_the_reader_and_citations_stay_in_place() -> None:
-    claim = "Owls hunt mice at night"
-    for attack in table("answers"):
-        tried()
-        before = f"{attack['text']}\n\n"
-        cited = (len(before), len(before) + len(claim), ("p-owls",))
-        enough = f"{claim}.\n" * 30  # else the attack is not even shown
-        found = answer(AskRequest(QUESTION), before, enough, cited)
-        assert found.mode is AnswerMode.GENERATED
-        assert live_parts(found.answer) == []
-        first, *attributed = (found.answer[one.start : one.end] for one in found.citations)
-        # A fence that is not closed goes to the end of the answer, and is cited as a whole.
-        assert first == claim or (first.startswith("```") and claim in first)
-        assert set(attributed) <= {f"{claim}."}
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 17, 400])

@@ -88,23 +88,6 @@ def test_a_rollback_goes_back_before_the_damage(run: Run, home: Path, tmp_path: 
     assert (refused.code, "not as it was published" in refused.err) == (1, True)
 
 
-def test_a_damaged_current_is_mended_by_the_next_ingest(
-    run: Run, home: Path, tmp_path: Path
-) -> None:
-    book = make_book(tmp_path / "lamps", 1)
-    run("ingest", book)
-    current = home / "state" / "index" / "lamps" / "current"
-    current.write_text("garbage")
-    done = run("verify")
-    assert done.code == 1
-    assert f"{current}: damaged" in done.out
-    assert run("search", "page0").code == 1
-    assert f"lamps is damaged: {current}" in run("books").err
-    assert run("ingest", book, "--json").json()["generation"] == 2
-    assert run("verify").code == 0
-    assert run("rollback", "lamps").code == 0
-
-
 def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
     run: Run, home: Path, tmp_path: Path
 ) -> None:

@@ -201,13 +201,13 @@ def test_cards_are_saved_for_anki(panel: Page) -> None:
 # --- a server that is busy or away ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
-    ("busy", "seconds", "shown"),
+    ("status", "busy", "seconds", "shown"),
     [
-        (1, 2, "They listen."),
-        (2, 2, "busy"),  # asked once more, not for ever
-        (1, 3600, "busy"),  # nobody waits that long before a panel
+        (429, 1, 2, "They listen."),
+        (503, 1, 2, "They listen."),
+        (429, 2, 2, "busy"),  # asked once more, not for ever
+        (503, 1, 3600, "busy"),  # nobody waits that long before a panel
     ],
 )
 def test_a_busy_server_is_asked_once_more_when_it_says_so(
