@@ -94,7 +94,8 @@ class AnalyseQuestion:
         by_vector = foreign and self.multilingual and dense is not None
         languages = () if by_vector else books.by_language
         terms = {one: await self._terms(asked, one, books) for one in languages}
-        sparse = {one: vec for one in languages if (vec := self._sparse(asked, one)).indices}
+        vectors = {one: self._sparse(asked, one, terms[one]) for one in languages}
+        sparse = {one: vector for one, vector in vectors.items() if vector.indices}
         return AnalysedQuery(query, asked, dense, sparse, terms, books, language, degraded)
 
     async def of_answer(
@@ -205,8 +206,9 @@ class AnalyseQuestion:
             await self.similarity.question(asked.embedded, language),
         )
 
-    def _sparse(self, asked: Standalone, language: str) -> SparseVector:
+    def _sparse(self, asked: Standalone, language: str, terms: QuestionTerms) -> SparseVector:
         background = [
             (self.lexical.query_vector(turn, language), weight) for turn, weight in asked.background
         ]
-        return blend(self.lexical.query_vector(asked.lexical, language), background)
+        own = self.lexical.question_vector(asked.lexical, language, terms.definition_targets)
+        return blend(own, background)

@@ -1,4 +1,9 @@
-"""BM25: vectors of chunks and questions, bounds of scores, terms that a question asks to define."""
+"""BM25: vectors of chunks and questions, bounds of scores, and a term for each definition.
+
+A term that a chunk defines, or that is a heading in it, adds a definition term to the chunk's
+vector; a question for this term has the same definition term. So the definition of a word is found
+however often the book uses the word.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +18,13 @@ from cachetools import LRUCache
 from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookList
 from app.domain.languages import known_language
-from app.domain.retrieval.chunk_terms import TermsOf
-from app.domain.retrieval.definition_terms import definition_targets, question_targets
+from app.domain.retrieval.chunk_terms import TermsOf, heading_targets
+from app.domain.retrieval.definition_terms import (
+    definition_id,
+    definition_targets,
+    question_targets,
+    term_forms,
+)
 from app.domain.retrieval.query import SparseVector
 from app.services.ports import VectorIndex
 
@@ -25,7 +35,7 @@ _AVERAGE_LENGTH = 200.0
 """Usual number of terms in a chunk, stop words left out. A constant: a vector depends only on its
 text, so an unchanged chunk keeps its vector."""
 
-FINGERPRINT = f"bm25/{_K1}/{_B}/{_AVERAGE_LENGTH}"
+FINGERPRINT = f"bm25/{_K1}/{_B}/{_AVERAGE_LENGTH} definitions-6"
 """Version of the encoding. Change it with every change that affects the vectors of chunks."""
 
 MOST_TERMS = 64
@@ -39,6 +49,8 @@ _CLAUSE_END = re.compile(
 )
 """Between the questions of "what does k1 do and what happens if it is 0?"."""
 
+_DEFINITION = 1.0
+"""Weight of a definition term. It needs no higher one: its inverse document frequency is high."""
 _CACHED_TERMS = 50_000
 """Terms in the cache, a few MB."""
 _UNKNOWN_WEIGHT = 1.3
@@ -63,6 +75,12 @@ class LexicalEncoder:
         """Return the BM25 vector of a text that is searched for."""
         ids = sorted({*self.query_terms(text, language)})
         return SparseVector(tuple(ids), (1.0,) * len(ids))
+
+    def question_vector(
+        self, question: str, language: str, targets: Collection[tuple[int, ...]]
+    ) -> SparseVector:
+        """Return the BM25 vector of a question, with the terms of what it asks to define."""
+        return _with_definitions(self.query_vector(question, language), targets)
 
     def question_terms(self, question: str, language: str) -> list[int]:
         """Return the ids of a question's terms in order, with repeats, of a long one the first."""
@@ -126,7 +144,10 @@ class TermUpperBounds:
 
 
 def chunk_vector(chunk: Chunk, terms_of: TermsOf) -> SparseVector:
-    return document_vector(terms_of(chunk.lexical_text, chunk.language))
+    words = document_vector(terms_of(chunk.lexical_text, chunk.language))
+    forms = {form for one in chunk.passages for term in one.terms for form in term_forms(term)}
+    defined = {tuple(terms_of(form, chunk.language)) for form in forms}
+    return _with_definitions(words, defined | heading_targets(chunk, terms_of))
 
 
 def document_vector(terms: Sequence[int]) -> SparseVector:
@@ -139,3 +160,12 @@ def document_vector(terms: Sequence[int]) -> SparseVector:
     weights = {tf: tf * (_K1 + 1) / (tf + damping) for tf in set(counts.values())}
     ids = sorted(counts)
     return SparseVector(tuple(ids), tuple([weights[counts[one]] for one in ids]))
+
+
+def _with_definitions(words: SparseVector, defined: Collection[tuple[int, ...]]) -> SparseVector:
+    weights = dict.fromkeys((definition_id(terms) for terms in defined if terms), _DEFINITION)
+    if not weights:
+        return words
+    weights.update(zip(words.indices, words.values, strict=True))
+    terms = sorted(weights)
+    return SparseVector(tuple(terms), tuple(weights[term] for term in terms))

@@ -161,7 +161,7 @@ IDS = (
 def test_ids_are_the_same_in_every_process_and_release() -> None:
     # A change here makes every index stale: change `fingerprint` with it.
     assert LEXICAL.query_vector("photosynthesis useSelector &mut", "en").indices == IDS
-    assert (TERMS.fingerprint, FINGERPRINT) == ("terms-6", "bm25/1.2/0.75/200.0")
+    assert (TERMS.fingerprint, FINGERPRINT) == ("terms-6", "bm25/1.2/0.75/200.0 definitions-6")
 
 
 @given(st.text(max_size=200), st.sampled_from(["en", "fr", "ar", "hi", "ja", "tr", ""]))

@@ -10,7 +10,7 @@ from app.adapters.index_terms import IndexTerms
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import chunk_terms
-from app.services.lexical import LexicalEncoder
+from app.services.lexical import LexicalEncoder, chunk_vector
 from tests.fake_world import make_chunk
 
 TERMS = IndexTerms()
@@ -27,6 +27,16 @@ def meets(question: str, chunk: Chunk) -> bool:
     held = chunk_terms(chunk, TERMS.of_document)
     targets = LEXICAL.definition_targets(question, "en", ())
     return not targets.keys().isdisjoint(held.defined | held.headed)
+
+
+def test_a_question_and_its_definition_share_a_term_of_the_index() -> None:
+    def shared(chunk: Chunk) -> int:
+        targets = LEXICAL.definition_targets("What is a cell?", "en", ())
+        asked = LEXICAL.question_vector("What is a cell?", "en", targets)
+        return len({*asked.indices} & {*chunk_vector(chunk, TERMS.of_document).indices})
+
+    text = "A cell has a wall."
+    assert shared(defining(text, "cell")) == shared(defining(text)) + 1
 
 
 def test_italian_question_words_may_frame_a_term_or_belong_to_it() -> None:

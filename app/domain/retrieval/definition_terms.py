@@ -6,6 +6,7 @@ is left; if it equals a defined term, the question asks for its definition.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Sequence
 
@@ -87,3 +88,9 @@ def question_targets(
         for at in range(len(bare) - size + 1)
     }
     return parts | dict.fromkeys(definition_targets(terms, frame_words), 1.0)
+
+
+def definition_id(terms: Sequence[int]) -> int:
+    """Return the sparse-vector term that marks a definition of `terms`: unsigned 32 bits."""
+    text = " ".join(map(str, terms))
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
