@@ -29,6 +29,33 @@ NO_IDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["search", "light", "--book", "../embeddings"],
+        ["ask", "light", "--book", "../embeddings"],
+        ["remove", "../index"],
+        ["rollback", "../index"],
+        ["links", "../no-such-folder"],
+        ["links", "../embeddings", "--ledger"],
+        ["eval", "questions.jsonl", "--book", "../embeddings"],
+    ],
+)
+def test_the_command_line_refuses_it_in_one_line(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("RAG_HOME", str(tmp_path / "rag"))
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert "book id '../" in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "rag").exists()
+
+
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One indexed book, the vector cache, and a ledger that someone else prepared."""
@@ -93,33 +120,6 @@ def test_citing_leaves_every_file_as_it_was(client: httpx.Client, home: Path) ->
     assert client.get(f"/cite/{content_id(TEXT)}?book=lamps").status_code == 302
     assert client.get("/cite/p-unknown").status_code == 404
     assert state(home) == before
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["search", "light", "--book", "../embeddings"],
-        ["ask", "light", "--book", "../embeddings"],
-        ["remove", "../index"],
-        ["rollback", "../index"],
-        ["links", "../no-such-folder"],
-        ["links", "../embeddings", "--ledger"],
-        ["eval", "questions.jsonl", "--book", "../embeddings"],
-    ],
-)
-def test_the_command_line_refuses_it_in_one_line(
-    command: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv("RAG_HOME", str(tmp_path / "rag"))
-    monkeypatch.chdir(tmp_path)
-    assert main(command) == 2
-    error = capsys.readouterr().err
-    assert "book id '../" in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "rag").exists()
 
 
 @pytest.mark.parametrize(
