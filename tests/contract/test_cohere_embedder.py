@@ -104,7 +104,7 @@ async def test_a_used_up_month_is_not_waited_for(
 async def test_a_dead_provider_costs_a_few_questions_their_time_and_known_ones_nothing(
     cohere: CohereClient, double: CohereDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{MODULE}.QUESTION_SECONDS", 0.2)
+    monkeypatch.setattr(f"{MODULE}.QUESTION_SECONDS", 0.6)
     embedder = cohere_embedder(cohere)
     known = await embedder.embed_query("known")
     double.random_faults = lambda request: Fault(kind="stall")
