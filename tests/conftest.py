@@ -47,9 +47,10 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="module")
 async def loop_of_grpc(anyio_backend: str) -> AsyncIterator[None]:
-    """One loop for all tests of a module: gRPC tells it how calls end that a test has cancelled.
+    """Run the tests of a module in one event loop, closed after all of gRPC's calls have ended.
 
-    It fails in a later loop if this one is closed then; a call of its own comes after them.
+    A call that a test cancelled ends later, in the loop that sent it. If that is closed, gRPC
+    raises an error in the loop of another test. One last call ends after all others.
     """
     yield
     server = aio.server()

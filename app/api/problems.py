@@ -244,7 +244,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 STATUSES = (400, 401, 403, 404, 409, 413, 422, 429, 500, 502, 503)
-"""Of the problems that any route may have."""
+"""Status codes of the problems that any route may answer with."""
 OF_FRAMEWORK = (RequestValidationError, HTTPException)
 """Errors that FastAPI would answer itself; `RecordedRequests` converts all others."""
 

@@ -137,7 +137,7 @@ class Disk:
     free: int
     """Free bytes."""
     fault: str
-    """That it is full or read-only, and what follows; "" if the index can be opened in place."""
+    """Why the index cannot be opened in place, such as a full disk, and what follows; else ""."""
 
 
 def disk_of(settings: Settings) -> Disk:

@@ -38,7 +38,7 @@ class BookId(str):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _: object, handler: Callable[[object], T]) -> T:
-        """In the description of what has a book id, that is a string."""
+        """Describe a book id as a string in the schemas of what has one."""
         return handler(str)
 
     @property

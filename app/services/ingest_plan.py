@@ -32,7 +32,8 @@ class IngestRequest:
     edition: Edition = ONLY
     """The version and locale to ingest, of those that the site has."""
     opened: object = None
-    """The edition as the reader opened it, so that it need not again; None if it did not."""
+    """The edition, if it has been opened to list all of them: it is not opened again. Only what
+    reads books looks into it."""
 
 
 class Changes(NamedTuple):

@@ -103,7 +103,7 @@ class ChatModel(ABC):
     """Implements the ports `Generator` and `QuestionRewriter`."""
 
     path: ClassVar[str]
-    """Of the endpoint."""
+    """Path of the API's endpoint."""
     options: ClassVar[Body] = {}
     """Other fields of every request."""
 

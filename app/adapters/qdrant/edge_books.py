@@ -109,7 +109,7 @@ class OpenBook:
         self._look_at = self._clock() + RECHECK_SECONDS
 
     def _is_unchanged(self, stamp: Stamp) -> bool:
-        """Whether what answers, or the damage, is still that of `current` and its files."""
+        """Whether the files are as they were when the generation was opened or found damaged."""
         open_now = self._generation
         if stamp != self._stamp or self._clock() >= self._retry_at:
             return False

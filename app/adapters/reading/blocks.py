@@ -304,10 +304,11 @@ def _heading_id(element: HtmlElement) -> str:
 
 
 def _anchor_before(heading: HtmlElement) -> str:
-    """Return the first anchor of those without text right before a heading; "" if none is there."""
+    """Return the id of the first empty anchor right before a heading; "" if there is none."""
     found, before = "", heading.getprevious()
     while before is not None and before.tag in ("a", "p", "span"):
-        if before.text_content().strip() or (before.tail or "").strip():
+        shows = before.text_content().strip() or before.find(".//img") is not None
+        if shows or (before.tail or "").strip():
             break
         anchors = (one.get("id") or one.get("name") for one in before.iter("a", "span"))
         found = next(filter(None, anchors), found)

@@ -144,7 +144,7 @@ class _Reading:
 
 
 def _without_loose_gaps(text: str) -> str:
-    """Return the text without gaps at its ends that a blank divides from it."""
+    """Remove gaps at the ends of a text that a blank separates from its words."""
     inner = text.strip(f" {GAP}")
     before, _, behind = text.partition(inner) if inner else ("", "", "")
     return before.rpartition(" ")[2] + inner + behind.partition(" ")[0]

@@ -33,7 +33,7 @@ _FURNITURE = re.compile(
 )
 """Files of pages that are read only if the table of contents lists them."""
 _SEARCH_TEXTS = 3
-"""Paragraphs at most of a page to search: Sphinx's has these."""
+"""Maximum number of paragraphs of a search page, as in Sphinx's."""
 
 
 def open_site_folder(folder: Path, base_url: str = "") -> tuple[OpenedBook, ...]:
@@ -223,7 +223,7 @@ class _Edition:
 
 
 def _is_furniture(page: PageFacts) -> bool:
-    """A chapter may be called "search"; a page to search has hardly any text."""
+    """Whether the page finds or lists others. A chapter called "search" has more text."""
     name = _FURNITURE.search(page.file)
     return name is not None and not (name[1] == "search" and len(page.paragraphs) > _SEARCH_TEXTS)
 

@@ -58,7 +58,7 @@ class _Line:
     above: Sequence[_Line]
     """The lines that it is below, the outermost first."""
     path: tuple[str, ...]
-    """The titles of those and its own."""
+    """Titles of the lines above, then its own."""
     below: list[_Line]
 
     @property
