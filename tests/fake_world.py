@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import TypeAlias
@@ -48,12 +48,10 @@ from app.domain.retrieval.query import (
 from app.domain.search_text import search_text
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
-from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
-from app.services.feature_reranker import FeatureReranker
 from app.services.lexical import LexicalEncoder, TermUpperBounds
-from app.services.page_locator import PageLocator
+from app.services.places import PageLocator
 from app.services.ports import Embedder, GenerationRequest, Generator, Reranker, VectorIndex
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures
@@ -318,21 +316,19 @@ def retrieving(
     embedder: Embedder | None = None,
     terms: FakeTerms | IndexTerms | None = None,
     reranker: Reranker | None = None,
-    *,
-    feature_reranker: bool = False,
+    count_tokens: Callable[[str], int] = count_words,
 ) -> SpyRetriever:
     """The use case as bootstrap makes it, over these parts."""
     terms = terms or FakeTerms()
     lexical = LexicalEncoder(terms.of_document, terms.of_query)
     similarity = similarity_encoder()
     bounds = TermUpperBounds(index)
-    vocabulary = BookVocabulary(index, lexical, bounds, count_words)
+    vocabulary = BookVocabulary(index, lexical, bounds, count_tokens)
     return SpyRetriever(
         AnalyseQuestion(embedder or FakeEmbedder(), lexical, bounds, similarity, vocabulary),
         index,
         reranker,
         count_words,
-        FeatureReranker(lexical.ordered_terms, similarity) if feature_reranker else None,
     )
 
 
@@ -344,11 +340,14 @@ class World:
     error: Exception | None = None
     """What embedding a question raises."""
     chunks: Sequence[Chunk] = ()
+    count_tokens: Callable[[str], int] = count_words
 
     def __post_init__(self) -> None:
         made = [chunk(in_order(*self.passages))] if self.passages else []
         self.index = FakeIndex(self.chunks or made)
-        self.retriever = retrieving(self.index, FakeEmbedder(error=self.error))
+        self.retriever = retrieving(
+            self.index, FakeEmbedder(error=self.error), count_tokens=self.count_tokens
+        )
 
     def answering(
         self,
@@ -358,20 +357,15 @@ class World:
         answer_threshold: float = 0.0,
     ) -> AnswerQuestion:
         """The use case as bootstrap makes it."""
-        vectors = similarity_encoder()
-        reranker = FeatureReranker(self.retriever.analysis.lexical.ordered_terms, vectors)
-        scorer = AnswerabilityScorer(vectors, reranker.terms_of)
         consult = ConsultBook(
             retrieve=self.retriever,
             places=PageLocator(self.index),
-            scorer=scorer,
             refusal_policy=RefusalPolicy(refusal_threshold, answer_threshold),
-            vocabulary=self.retriever.analysis.vocabulary,
         )
         answering = AnswerQuestion(
             consult=consult,
             chapters=ConsultChapters(consult, split_sentences),
-            write=WriteAnswer(split_sentences, scorer.similarity),
+            write=WriteAnswer(split_sentences, self.retriever.analysis.similarity),
             figures=ShowFigures(self.index),
         )
         return answering.written_by(generator) if generator else answering

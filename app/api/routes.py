@@ -26,7 +26,6 @@ from app.api.responses import (
     json_text,
 )
 from app.bootstrap.application import Application
-from app.domain.answering.request import require_length
 from app.domain.book_id import BookId
 from app.domain.characters import printable
 from app.domain.chunking.chunk import Chunk
@@ -39,7 +38,7 @@ from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.domain.urls import encoded_path, encoded_url
 from app.services.book_scope import find_page
-from app.services.page_suggestions import page_suggestions
+from app.services.page_aids import page_suggestions
 
 
 class PrintableResponse(JSONResponse):
@@ -108,7 +107,6 @@ async def chat(body: ChatRequest, request: Request) -> Response:
 async def search(body: SearchRequest, request: Request) -> Response:
     """Find the chunks of the book that are nearest to the question."""
     books = SearchFilter(books=books_for(request, body.book))
-    require_length(body.question)
     query = SearchQuery(question=body.question, k=body.k, filter=books)
     result = await while_connected(request, searched(query, request, body.page_url))
     hits = [HitBody.of(hit) for hit in result.hits]

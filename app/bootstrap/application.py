@@ -36,14 +36,11 @@ from app.domain.answering.answerability import RefusalPolicy
 from app.domain.errors import ConfigError, ProviderError, StorageError
 from app.services.analyse_question import AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
-from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
-from app.services.feature_reranker import FeatureReranker
 from app.services.lexical import LexicalEncoder, TermUpperBounds
-from app.services.page_glossary import LookUpTerms
-from app.services.page_locator import PageLocator
-from app.services.paragraphs import CiteParagraph
+from app.services.page_aids import LookUpTerms
+from app.services.places import CiteParagraph, PageLocator
 from app.services.ports import BookStore, Embedder, Reranker
 from app.services.question_log import QuestionLog, Selected
 from app.services.retrieve import Retrieve
@@ -184,24 +181,15 @@ def _answering(
         rewriter=model,
         multilingual=isinstance(embedder, FastembedEmbedder) and embedder.multilingual,
     )
-    feature_reranker = FeatureReranker(lexical.ordered_terms, similarity)
-    retrieve = Retrieve(
-        analysis=analysis,
-        index=index,
-        reranker=reranker,
-        count_tokens=count_tokens,
-        feature_reranker=feature_reranker,
-    )
+    retrieve = Retrieve(analysis, index, reranker, count_tokens)
     consult = ConsultBook(
         retrieve=retrieve,
         places=PageLocator(index),
-        scorer=AnswerabilityScorer(similarity, feature_reranker.terms_of),
         refusal_policy=RefusalPolicy(
             settings.refusal_threshold,
             settings.answer_threshold,
             relevance_threshold=settings.relevance_threshold,
         ),
-        vocabulary=vocabulary,
         context_tokens=settings.context_tokens,
     )
     scorers = paragraph_scorers(embedder, reranker)

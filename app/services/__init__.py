@@ -1,10 +1,9 @@
 """Use cases. They import only the domain; everything outside the process is behind `ports`.
 
 - ingest: `ingest`, `ingest_plan`, `chunk_vectors`, `phases`
-- search: `analyse_question`, `lexical`, `similarity`, `vocabulary`, `retrieve`, `feature_reranker`
-- answers: `answer_question`, `consultation`, `page_locator`, `answerability_scorer`,
-  `chapter_requests`, `write_answer`, `show_figures`
-- parts of a book: `paragraphs`, `page_glossary`, `page_suggestions`
+- search: `analyse_question`, `lexical`, `similarity`, `vocabulary`, `retrieve`
+- answers: `answer_question`, `consultation`, `chapter_requests`, `write_answer`, `show_figures`
+- parts of a book: `places`, `page_aids`
 - calls to providers: `provider_calls`, `budget`, `resilience`
 - questions that readers asked: `question_log`
 - upkeep: `verify`, `check_links`

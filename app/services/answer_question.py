@@ -20,8 +20,8 @@ from app.domain.answering.conversation import about_the_book, resumed
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
 from app.domain.answering.intents import SMALL_TALK, Intent, IntentKind, intent_of
 from app.domain.answering.notices import notices
-from app.domain.answering.request import AskRequest, Scope, recent, require_length
-from app.domain.errors import EMPTY_QUESTION, QuestionError
+from app.domain.answering.request import MAX_QUESTION_CHARS, TOO_LONG, AskRequest, Scope, recent
+from app.domain.errors import QuestionError
 from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
 from app.services.chapter_requests import ConsultChapters
@@ -67,9 +67,8 @@ class AnswerQuestion:
         the one in Finished is final.
         """
         record = current()
-        if not request.question.strip():
-            raise QuestionError(EMPTY_QUESTION)
-        require_length(request.question)
+        if len(request.question) > MAX_QUESTION_CHARS:
+            raise QuestionError(TOO_LONG)
         scope = await scope_of(self.consult.places.index, request.filter, request.page_url)
         found = await self._read(request, scope)
         async with aclosing(self.write.events(found)) as events:
@@ -119,7 +118,8 @@ class AnswerQuestion:
         )
         asked = request.intent or intent_of(words(request.question))
         intent = None if request.selection else asked
-        found = await self._consult(request, intent, await self.consult.located(request, scope))
+        located = await self.consult.places.located(request, scope)
+        found = await self._consult(request, intent, located)
         default = scope.in_default_editions()
         if default and _refuses(found) and request.scope in (None, Scope.BOOK):
             instead = await self._consult(replace(request, page_url=""), intent, default)

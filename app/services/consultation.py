@@ -6,28 +6,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answer import Confidence
-from app.domain.answering.answerability import RefusalPolicy
+from app.domain.answering.answerability import (
+    Reading,
+    RefusalPolicy,
+    answerability,
+    covered_share,
+    defined_share,
+    share_of_bounds,
+    support,
+)
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining
 from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.question_analysis import QuestionAnalysis
-from app.domain.answering.request import (
-    NEEDS_PAGE,
-    AskRequest,
-    Scope,
-    narrowed,
-    page_preferred,
-    selected_paragraph,
-)
-from app.domain.chunking.chunk import Chunk
+from app.domain.answering.request import AskRequest, page_preferred, selected_paragraph
+from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.errors import QuestionError
-from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery
-from app.services.answerability_scorer import SCORED_HITS, AnswerabilityScorer
+from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery, Vector
 from app.services.book_scope import BookScope, scope_of
-from app.services.page_locator import PageLocator
+from app.services.places import PageLocator
 from app.services.recording import stage
 from app.services.retrieve import RetrievalResult, Retrieve
-from app.services.vocabulary import BookVocabulary
+
+SCORED_HITS = 8
+"""Number of hits scored, even if the answer is made from fewer."""
+_NOT_ANSWERING = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +71,23 @@ class ConsultBook:
 
     retrieve: Retrieve
     places: PageLocator
-    scorer: AnswerabilityScorer
     refusal_policy: RefusalPolicy
-    vocabulary: BookVocabulary
     context_tokens: int = 3_000
     """Token budget of the context."""
 
     async def read(self, request: AskRequest, scope: BookScope | None = None) -> Consultation:
         """Return the context for a question. Raises QuestionError and the errors of retrieval.
 
-        `scope` as `located` returns it; by default it is looked up.
+        `scope` as `PageLocator.located` returns it; by default it is looked up.
 
         Misspelled words are corrected before the search.
         """
         if scope is None:
             scope = await scope_of(self.places.index, request.filter, request.page_url)
-            scope = await self.located(request, scope)
+            scope = await self.places.located(request, scope)
         with stage("spelling"):
-            spelled = await self.vocabulary.corrected(request.question, scope.books)
+            vocabulary = self.retrieve.analysis.vocabulary
+            spelled = await vocabulary.corrected(request.question, scope.books)
         read = await self._search(replace(request, question=spelled), scope)
         read = await self._scored(read)
         if spelled != request.question:
@@ -121,13 +122,13 @@ class ConsultBook:
         analysis, hits, policy = read.analysis, read.found.hits, self.refusal_policy
         relevance = read.found.relevance
         asked = asked_exercise(analysis.own_terms, hits, analysis.terms)
-        unmentioned = self.scorer.unmentioned(analysis, hits)
+        unmentioned = self._unmentioned(analysis, hits)
         if relevance is not None:
             score = relevance
             scored = confidence = policy.of_relevance().confidence(score)
         else:
             with stage("answerability"):
-                score = max([await self.scorer.score(one, hits) for one in analysis.readings])
+                score = max([await self._score(one, hits) for one in analysis.readings])
             unrecognised = policy.model and not analysis.in_book_language
             other_language = unrecognised or analysis.asked_in != analysis.language
             scored = policy.confidence(score)
@@ -143,23 +144,41 @@ class ConsultBook:
             unmentioned=unmentioned,
         )
 
-    async def located(self, request: AskRequest, scope: BookScope) -> BookScope:
-        """Return the scope with the reader's page, narrowed to the part of the book asked about."""
-        if request.page_url:
-            with stage("page"):
-                page = await self.places.page(request.page_url, scope.books)
-                so_far = page and request.scope is Scope.SO_FAR
-                end = await self.places.chapter_end(page, scope.books) if page and so_far else None
-            if page:
-                within = scope.within(narrowed(scope.filter, request.scope, page, end))
-                return replace(within, page=page)
-        if request.scope in NEEDS_PAGE:
-            message = (
-                f"scope {request.scope!s} needs a page of the index, and "
-                f"{request.page_url[:200]!r} is none: give another page, or leave out the scope"
+    async def _score(self, reading: Reading, hits: Sequence[Hit]) -> float:
+        """Return how likely the best hits of a search answer the question, 0 to 1.
+
+        It does not depend on the embedder that searched.
+        """
+        near, bounds = hits[:SCORED_HITS], reading.bounds
+        similar = await self._similarities(reading.vector, [hit.chunk for hit in near])
+        known = [self.retrieve.terms_of(hit.chunk) for hit in near]
+        found = [
+            support(
+                cosine,
+                share_of_bounds(hit.sparse_score or 0.0, bounds),
+                defined_share(terms, bounds),
             )
-            raise QuestionError(message)
-        return scope
+            for cosine, hit, terms in zip(similar, near, known, strict=True)
+        ]
+        return answerability(found, covered_share(bounds, known))
+
+    async def _similarities(self, question: Vector, chunks: Sequence[Chunk]) -> list[float]:
+        """Return for each chunk the cosine of its most similar paragraph; 0 without any."""
+        if not chunks:
+            return []
+        texts = [[f"{chunk.section} {said.text}" for said in _answering(chunk)] for chunk in chunks]
+        every = [text for of_chunk in texts for text in of_chunk]
+        encoder = self.retrieve.analysis.similarity
+        cosines = await encoder.similarities(question, every, chunks[0].language)
+        return [max((cosines[text] for text in of_chunk), default=0.0) for of_chunk in texts]
+
+    def _unmentioned(self, question: QuestionAnalysis, hits: Sequence[Hit]) -> list[str]:
+        """Return the names and rare words of the question that no hit has, in order.
+
+        A text about servers does not answer how to install "RStudio Server".
+        """
+        known = frozenset[int]().union(*(self.retrieve.terms_of(one.chunk).terms for one in hits))
+        return [word for word, terms in question.rare.items() if terms - known]
 
     async def _with_context(self, read: Consultation) -> Consultation:
         """Rank the hits for the answer and assemble their paragraphs."""
@@ -188,3 +207,8 @@ class ConsultBook:
             return hits
         named = await self.places.chunks_of(selection.paragraph_id, read.scope.books)
         return [*selected_paragraph(selection, named, hits), *hits]
+
+
+def _answering(chunk: Chunk) -> list[Passage]:
+    """Return the passages that can answer: all but headings, exercises and other sections'."""
+    return [one for one in chunk.own_passages if one.kind not in _NOT_ANSWERING]

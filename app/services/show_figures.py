@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from app.domain.answer import Answer, AnswerPassage
 from app.domain.answering.figures import (
@@ -16,10 +16,9 @@ from app.domain.answering.figures import (
 )
 from app.domain.answering.passages import MAX_PASSAGES
 from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Chunk
 from app.domain.errors import RagError
-from app.domain.indexed_book import BookManifest
 from app.domain.retrieval.context_assembly import paragraphs_of
-from app.domain.retrieval.query import SearchFilter
 from app.domain.urls import origin_of
 from app.services.book_cache import BookCache
 from app.services.consultation import Consultation
@@ -33,16 +32,13 @@ _SEARCHED_HITS = 5
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
 class ShowFigures:
     """The use case. Pages are read from the index, and their figures cached."""
 
-    index: VectorIndex
-    origins: Collection[str] = ()
-    """Origins of images besides that of the book, such as `https://cdn.example`."""
-    _pages: BookCache[Sequence[PageFigure]] = field(
-        default_factory=lambda: BookCache(_CACHED_PAGES), init=False
-    )
+    def __init__(self, index: VectorIndex, origins: Collection[str] = ()) -> None:
+        """`origins` of images besides that of the book, such as `https://cdn.example`."""
+        self._origins = origins
+        self._pages = BookCache(index, _figures_of, _CACHED_PAGES)
 
     async def of(self, answer: Answer, read: Consultation) -> Answer:
         """Return the answer with its figures; unchanged if a page cannot be read."""
@@ -81,18 +77,15 @@ class ShowFigures:
         found = []
         for book, file in dict.fromkeys(pages):
             manifest = read.scope.books[book]
-            allowed = {"", origin_of(manifest.base_url), *self.origins}
-            page = await self._page(manifest, file)
+            allowed = {"", origin_of(manifest.base_url), *self._origins}
+            page = await self._pages.of(manifest, (file,))
             found += [one for one in page if origin_of(one.figure.url) in allowed]
         return found
 
-    async def _page(self, manifest: BookManifest, file: str) -> Sequence[PageFigure]:
-        async def make() -> Sequence[PageFigure]:
-            chunks = await self.index.matching(SearchFilter(books=(manifest.book,), files=(file,)))
-            paragraphs = [one for _, one in paragraphs_of(chunks)]
-            return tuple(page_figures(paragraphs, manifest.book))
 
-        return await self._pages.get(manifest, make, file)
+def _figures_of(page: Sequence[Chunk]) -> Sequence[PageFigure]:
+    paragraphs = [one for _, one in paragraphs_of(page)]
+    return tuple(page_figures(paragraphs, page[0].book)) if page else ()
 
 
 def _with_first(first: AnswerPassage, others: Sequence[AnswerPassage]) -> list[AnswerPassage]:

@@ -12,7 +12,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias
 
@@ -20,9 +19,8 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA, JaroWinkler
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.indexed_book import BookList, BookManifest
+from app.domain.indexed_book import BookList
 from app.domain.languages import clearly_another_language, known_language
-from app.domain.retrieval.query import SearchFilter
 from app.services.book_cache import BookCache
 from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.ports import VectorIndex
@@ -50,15 +48,18 @@ Words: TypeAlias = Mapping[str, tuple[int, str]]
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-@dataclass(slots=True)
 class BookVocabulary:
     """A book's words are counted at the first question that needs them."""
 
-    index: VectorIndex
-    lexical: LexicalEncoder
-    bounds: TermUpperBounds
-    count_tokens: Callable[[str], int]
-    _known: BookCache[Words] = field(default_factory=lambda: BookCache(MOST_BOOKS), init=False)
+    def __init__(
+        self,
+        index: VectorIndex,
+        lexical: LexicalEncoder,
+        bounds: TermUpperBounds,
+        count_tokens: Callable[[str], int],
+    ) -> None:
+        self._lexical, self._bounds, self._count_tokens = lexical, bounds, count_tokens
+        self._known = BookCache(index, _words_of, MOST_BOOKS)
 
     async def corrected(self, question: str, books: BookList) -> str:
         """Return the question with misspelled words replaced by words of these books.
@@ -84,27 +85,20 @@ class BookVocabulary:
     def is_common(self, word: str) -> bool:
         """Whether a word in lower case, or its singular, is one BPE token, so spelled correctly."""
         forms = (word, word.removesuffix("s"), word.capitalize())
-        return any(self.count_tokens(f" {form}") <= 1 for form in forms)
+        return any(self._count_tokens(f" {form}") <= 1 for form in forms)
 
     async def _unknown(self, question: str, language: str, books: BookList) -> list[str]:
         """Return the correctable words whose term is in none of the books, but common ones."""
         rare = [word for word in correctable(question) if not self.is_common(word.lower())]
-        terms = {word: self.lexical.terms(word, language) for word in rare}
+        terms = {word: self._lexical.terms(word, language) for word in rare}
         every = sorted(frozenset().union(*terms.values()))
-        missing = await self.bounds.missing(every, books) if every else set()
+        missing = await self._bounds.missing(every, books) if every else set()
         return [word for word, own in terms.items() if own & missing]
 
     async def _words(self, books: BookList) -> Words:
         """Return the words of these books, cached by book; none of more than `MOST_BOOKS` books."""
         few = books.named() if len(books) <= MOST_BOOKS else ()
-        return _merged([await self._of_book(manifest) for manifest in few])
-
-    async def _of_book(self, manifest: BookManifest) -> Words:
-        async def make() -> Words:
-            chunks = await self.index.matching(SearchFilter(books=(manifest.book,)))
-            return await asyncio.to_thread(_words_of, chunks)
-
-        return await self._known.get(manifest, make)
+        return _merged([await self._known.of(manifest) for manifest in few])
 
 
 def _words_of(chunks: Sequence[Chunk]) -> Words:

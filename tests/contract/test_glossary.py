@@ -15,7 +15,7 @@ from app.domain.document import BlockKind
 from app.domain.errors import BookNotFound
 from app.domain.glossary import TermFinder, TermOnPage, glossary_terms, with_references
 from app.services.book_scope import find_page
-from app.services.page_glossary import LookUpTerms
+from app.services.page_aids import LookUpTerms
 from tests.fake_world import FakeIndex, make_chunk, passage
 from tests.made_chunks import made_manifest
 from tests.markdown_pages import read_text
@@ -140,16 +140,14 @@ def glossary_chunk(page: str, *passages: Passage, book: str = "book", index: int
     )
 
 
-def definitions(
-    terms: LookUpTerms, page: str, books: Sequence[BookId] = ()
-) -> list[tuple[str, str]]:
+def definitions(index: FakeIndex, page: str, books: Sequence[BookId] = ()) -> list[tuple[str, str]]:
     """Return the terms that are explained on a page, with their definitions."""
 
     async def look_up() -> list[TermOnPage]:
-        found = await find_page(terms.index, page, books)
+        found = await find_page(index, page, books)
         assert found is not None
         manifest, chunks = found
-        return await terms.on_page(chunks, manifest)
+        return await LookUpTerms(index).on_page(chunks, manifest)
 
     return [(one.entry.term, one.entry.definition) for one in asyncio.run(look_up())]
 
@@ -162,10 +160,9 @@ def test_what_the_page_itself_defines_goes_before_another_page() -> None:
             glossary_chunk("c", passage("A valve.")),
         ]
     )
-    terms = LookUpTerms(index)
-    assert definitions(terms, "/a") == [("valve", "of the heart")]
-    assert definitions(terms, "/b") == [("valve", "of a vein")]
-    assert definitions(terms, "/c") == [("valve", "of the heart")]
+    assert definitions(index, "/a") == [("valve", "of the heart")]
+    assert definitions(index, "/b") == [("valve", "of a vein")]
+    assert definitions(index, "/c") == [("valve", "of the heart")]
 
 
 @pytest.mark.parametrize("heading", ["Appendix B: Glossary", "Key Terms", "Glossar", "術語表"])
@@ -177,9 +174,9 @@ def test_a_book_with_a_glossary_explains_no_terms_of_other_lists(heading: str) -
     index = FakeIndex(
         [glossary_chunk("a", *entries), glossary_chunk("b", passage("A valve name."))]
     )
-    assert definitions(LookUpTerms(index), "/b") == [("valve", "meaning of valve")]
+    assert definitions(index, "/b") == [("valve", "meaning of valve")]
     index.stored = [glossary_chunk("a", entries[1]), *index.stored[1:]]
-    assert definitions(LookUpTerms(index), "/b") == [("name", "meaning of name")]
+    assert definitions(index, "/b") == [("name", "meaning of name")]
 
 
 def test_a_url_asks_the_book_of_its_site_first() -> None:
@@ -190,13 +187,13 @@ def test_a_url_asks_the_book_of_its_site_first() -> None:
     manifests = [
         replace(made_manifest(book), base_url=f"https://{book}.example") for book in ("one", "two")
     ]
-    terms = LookUpTerms(FakeIndex(stored, manifests))
-    assert definitions(terms, "https://two.example/a") == [("valve", "in two")]
-    assert definitions(terms, "/a") == [("valve", "in one")]
-    assert definitions(terms, "https://one.example/a", [BookId("two")]) == [("valve", "in two")]
-    assert asyncio.run(find_page(terms.index, "/nothing")) is None
+    index = FakeIndex(stored, manifests)
+    assert definitions(index, "https://two.example/a") == [("valve", "in two")]
+    assert definitions(index, "/a") == [("valve", "in one")]
+    assert definitions(index, "https://one.example/a", [BookId("two")]) == [("valve", "in two")]
+    assert asyncio.run(find_page(index, "/nothing")) is None
     with pytest.raises(BookNotFound, match="'three'"):
-        definitions(terms, "/a", [BookId("three")])
+        definitions(index, "/a", [BookId("three")])
 
 
 # --- over the wire ------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Figure, Span
 from app.domain.errors import BookNotFound, IndexBusy, InputError, StorageError
 from app.domain.indexed_book import IndexPoint
-from app.domain.retrieval.query import Candidates, SparseVector
-from app.services.paragraphs import find_paragraph
+from app.domain.retrieval.context_assembly import whole_passage
+from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector
 from app.services.ports import BookStore
 from tests.index_points import (
     DIMENSION,
@@ -48,7 +48,6 @@ async def test_an_empty_index_has_no_books_and_finds_nothing(index: BookStore) -
     await fails(BookNotFound, index.matching(ONE), "'book'")
     await fails(BookNotFound, index.remove(BookId("book")), "'book'")
     await fails(BookNotFound, index.rollback(BookId("book")), "'book'")
-    await fails(BookNotFound, find_paragraph(index, "p-1", BookId("book")), "'book'")
 
 
 async def test_chunks_of_several_books_are_fetched_together(index: BookStore) -> None:
@@ -228,12 +227,15 @@ async def test_a_paragraph_is_found_whole_in_its_book(index: BookStore) -> None:
     made[1] = replace(made[1], chunk=chunk("book", 6, [second, third]))
     await publish(index, "book", made)
     await publish(index, "other", points("other", [7]))
-    whole = await find_paragraph(index, "p-split", BookId("book"))
+
+    async def paragraph(name: str, book: str) -> Passage | None:
+        wanted = SearchFilter(books=(BookId(book),), paragraph_ids=(name,))
+        return whole_passage(await index.matching(wanted), name)
+
     expected = replace(first, text="First sentence. Second one. Third.", end=34)
-    assert whole == expected
-    assert await find_paragraph(index, "p-split", BookId("other")) is None
-    found = await find_paragraph(index, "p-other-7", BookId("other"))
-    assert found == chunk("other", 7).passages[0]
+    assert await paragraph("p-split", "book") == expected
+    assert await paragraph("p-split", "other") is None
+    assert await paragraph("p-other-7", "other") == chunk("other", 7).passages[0]
 
 
 # Every text a UTF-8 file can hold: no lone surrogates.

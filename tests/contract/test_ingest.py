@@ -12,9 +12,8 @@ import pytest
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book
 from app.domain.errors import IndexBusy, ProviderUnavailable
-from app.domain.retrieval.query import SearchQuery
+from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
-from app.services.paragraphs import find_paragraph
 from app.services.phases import Advance, Phases
 from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, prose, state_of
 
@@ -99,11 +98,12 @@ async def test_removed_paragraphs_leave_the_index(bench: Bench, book: Path) -> N
     paragraph_id = next(
         passage.paragraph_id for passage in held[0].passages if passage.text.startswith(gone[:40])
     )
-    assert await find_paragraph(bench.app.index, paragraph_id, BookId(BOOK))
+    asked = SearchFilter(books=(BookId(BOOK),), paragraph_ids=(paragraph_id,))
+    assert await bench.app.index.matching(asked)
     edit(book / "page3.md", gone, "")
     assert (await bench.ingest(book)).removed > 0
     assert not any(gone[:40] in one.text_content for one in await bench.chunks())
-    assert await find_paragraph(bench.app.index, paragraph_id, BookId(BOOK)) is None
+    assert not await bench.app.index.matching(asked)
     hits = (await bench.app.retrieve.search(SearchQuery("page3 part1", k=20))).hits
     assert not any(gone[:40] in hit.chunk.text_content for hit in hits)
 

@@ -15,7 +15,7 @@ from app.domain.errors import StorageError
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_scope import find_page
 from app.services.ingest import IngestRequest
-from app.services.page_suggestions import page_suggestions
+from app.services.page_aids import page_suggestions
 from tests.fake_world import FakeIndex, FakeTerms, make_chunk, passage
 from tests.made_chunks import made_manifest
 from tests.owl_server import ORIGIN, assert_problem

@@ -21,6 +21,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.indexed_book import BookList
 from app.domain.retrieval.query import Hit, SearchFilter
+from app.services.book_scope import BookScope
 from tests.fake_world import FakeGenerator, World, make_chunk
 from tests.made_chunks import made_manifest
 
@@ -53,7 +54,9 @@ class Reader:
         self.places = self.use_case.consult.places
 
     def page(self, url: str) -> PageLocation | None:
-        return asyncio.run(self.places.page(url, BookList([made_manifest()])))
+        books = BookList([made_manifest()])
+        scope = BookScope(books, SearchFilter(), books)
+        return asyncio.run(self.places.located(AskRequest("", page_url=url), scope)).page
 
     def ask(self, question: str, **request: object) -> Answer:
         ask = replace(AskRequest(question), **request)  # type: ignore[arg-type]  # by name

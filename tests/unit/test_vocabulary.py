@@ -64,10 +64,8 @@ def test_names_and_short_words_are_not_corrected() -> None:
 def ask(
     question: str, text: str = "A closure captures values.", count: Callable[[str], int] = len
 ) -> tuple[Answer, list[str]]:
-    world = World((passage(text), passage("Owls hunt.", "p-owls")))
+    world = World((passage(text), passage("Owls hunt.", "p-owls")), count_tokens=count)
     answering = world.answering()
-    vocabulary = replace(answering.consult.vocabulary, count_tokens=count)
-    answering = replace(answering, consult=replace(answering.consult, vocabulary=vocabulary))
     found = asyncio.run(answering.answer(AskRequest(question)))
     return found, [query.question for query in world.retriever.asked]
 

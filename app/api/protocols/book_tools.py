@@ -20,7 +20,6 @@ from app.api.requests import BookName, ChatRequest, Question
 from app.api.responses import HitBody, as_json
 from app.bootstrap.application import Application
 from app.domain.answering.passage_text import passage_markdown
-from app.domain.answering.request import require_length
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import NO_BOOKS, BookNotFound, InputError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
@@ -61,7 +60,6 @@ class BookTools:
     ) -> dict[str, Any]:
         """Find the passages of a textbook that are nearest to a question, with their addresses."""
         request = self._request(call)
-        require_length(question)
         books = SearchFilter(books=books_for(request, book))
         charge(request, SEARCH)
         found = await searched(SearchQuery(question=question, k=count, filter=books), request)

@@ -12,7 +12,6 @@ from app.domain.answering.intents import Intent
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter, Turn
 from app.domain.terms import joined_words
 
@@ -153,13 +152,4 @@ def recent(
 
 MAX_QUESTION_CHARS = 4_000
 """About a page. A longer text is no question, and a model would be paid for it."""
-
-
-def require_length(question: str) -> None:
-    """Raise QuestionError if the question is longer than `MAX_QUESTION_CHARS`."""
-    if len(question) > MAX_QUESTION_CHARS:
-        message = (
-            f"the question has {len(question):,} characters; "
-            f"at most {MAX_QUESTION_CHARS:,} are allowed"
-        )
-        raise QuestionError(message)
+TOO_LONG = f"the question is too long: at most {MAX_QUESTION_CHARS:,} characters are allowed"
