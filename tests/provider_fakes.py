@@ -14,8 +14,7 @@ import pytest
 from app.adapters.sqlite.spending import SqliteSpending
 from app.bootstrap import providers
 from app.domain.cost import Price
-from app.services.budget import Budget
-from app.services.provider_calls import ProviderCalls
+from app.services.provider_calls import Budget, ProviderCalls
 from app.services.resilience import CircuitBreaker
 
 _FOLDER = TemporaryDirectory()

@@ -18,9 +18,8 @@ from app.adapters.tokens import token_counter
 from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price
 from app.domain.errors import ConfigError
-from app.services.budget import Budget, Period
 from app.services.ports import Embedder, ParagraphScorer, Reranker
-from app.services.provider_calls import ProviderCalls
+from app.services.provider_calls import Budget, Period, ProviderCalls
 from app.services.resilience import CircuitBreaker
 from app.services.similarity import CrossLingualScorer
 from app.settings import SMALL_CONTEXT, Settings

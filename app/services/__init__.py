@@ -4,9 +4,9 @@
 - search: `analyse_question`, `lexical`, `similarity`, `vocabulary`, `retrieve`
 - answers: `answer_question`, `consultation`, `chapter_requests`, `write_answer`, `show_figures`
 - parts of a book: `places`, `page_aids`
-- calls to providers: `provider_calls`, `budget`, `resilience`
+- calls to providers: `provider_calls`, `resilience`
 - questions that readers asked: `question_log`
 - upkeep: `verify`, `check_links`
 - measuring: `evaluate`
-- used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`
+- used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`
 """

@@ -118,7 +118,7 @@ class AnswerQuestion:
         )
         asked = request.intent or intent_of(words(request.question))
         intent = None if request.selection else asked
-        located = await self.consult.places.located(request, scope)
+        located = await self.consult.places.located(scope, request.page_url, request.scope)
         found = await self._consult(request, intent, located)
         default = scope.in_default_editions()
         if default and _refuses(found) and request.scope in (None, Scope.BOOK):

@@ -84,7 +84,7 @@ class ConsultBook:
         """
         if scope is None:
             scope = await scope_of(self.places.index, request.filter, request.page_url)
-            scope = await self.places.located(request, scope)
+            scope = await self.places.located(scope, request.page_url, request.scope)
         with stage("spelling"):
             vocabulary = self.retrieve.analysis.vocabulary
             spelled = await vocabulary.corrected(request.question, scope.books)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from app.domain.answering.chapters import Chapter, chapters_of
 from app.domain.answering.exercises import solutions_by_place, task_label
-from app.domain.answering.request import NEEDS_PAGE, AskRequest, PageLocation, Scope, narrowed
+from app.domain.answering.request import NEEDS_PAGE, PageLocation, Scope, narrowed
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -33,24 +33,25 @@ class PageLocator:
         self.index = index
         self._chapters = BookCache(index, chapters_of, _CACHED_BOOKS)
 
-    async def located(self, request: AskRequest, scope: BookScope) -> BookScope:
+    async def located(self, scope: BookScope, page_url: str, part: Scope | None) -> BookScope:
         """Return the scope with the reader's page, narrowed to the part of the book asked about.
 
         QuestionError if that needs a page and the index does not have it.
         """
-        with stage("page"):
-            found = request.page_url and await page_among(self.index, request.page_url, scope.books)
+        if page_url:
+            with stage("page"):
+                found = await page_among(self.index, page_url, scope.books)
             if found:
                 manifest, (one, *_) = found
                 page = PageLocation(one.book, one.file, one.chapter, one.position)
-                so_far = request.scope is Scope.SO_FAR
+                so_far = part is Scope.SO_FAR
                 end = await self._chapter_end(page, manifest) if so_far else None
-                within = scope.within(narrowed(scope.filter, request.scope, page, end))
+                within = scope.within(narrowed(scope.filter, part, page, end))
                 return replace(within, page=page)
-        if request.scope in NEEDS_PAGE:
+        if part in NEEDS_PAGE:
             message = (
-                f"scope {request.scope!s} needs a page of the index, and "
-                f"{request.page_url[:200]!r} is none: give another page, or leave out the scope"
+                f"scope {part!s} needs a page of the index, and "
+                f"{page_url[:200]!r} is none: give another page, or leave out the scope"
             )
             raise QuestionError(message)
         return scope

@@ -141,7 +141,7 @@ WRONG = [
     ("ask_book", {"question": "x", "bok": "owls"}, "bok: Extra inputs are not permitted"),
     ("ask_book", {"question": " "}, "at least one word (invalid_question)"),
     ("ask_book", {"question": "x", "book": "bats"}, "(book_not_found)"),
-    ("search_book", {"question": "x " * 2_500}, "at most 4,000 characters are allowed (invalid_question)"),
+    ("search_book", {"question": "x " * 2_500}, "characters are allowed (invalid_question)"),
     ("search_book", {"question": "x", "count": 21}, "count: "),
     ("read_paragraph", {"paragraph_id": "p-none"}, "has a paragraph 'p-none'"),
     ("list_chapters", {"book": "../owls"}, "book: "),

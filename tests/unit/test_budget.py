@@ -13,9 +13,8 @@ import pytest
 from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.cost import Price, Units
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
-from app.services.budget import Budget
 from app.services.ports import GenerationRequest
-from app.services.provider_calls import ProviderCalls
+from app.services.provider_calls import Budget, ProviderCalls
 from app.services.recording import recording
 from app.services.resilience import CircuitBreaker
 from tests.generating import openai_at

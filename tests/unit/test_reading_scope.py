@@ -56,7 +56,7 @@ class Reader:
     def page(self, url: str) -> PageLocation | None:
         books = BookList([made_manifest()])
         scope = BookScope(books, SearchFilter(), books)
-        return asyncio.run(self.places.located(AskRequest("", page_url=url), scope)).page
+        return asyncio.run(self.places.located(scope, url, None)).page
 
     def ask(self, question: str, **request: object) -> Answer:
         ask = replace(AskRequest(question), **request)  # type: ignore[arg-type]  # by name

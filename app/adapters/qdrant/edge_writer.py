@@ -30,7 +30,7 @@ from app.adapters.qdrant.edge_shard import (
 from app.adapters.qdrant.payload import check_count, check_dimension
 from app.domain.errors import StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
-from app.services.threads import in_thread
+from app.services.ports import in_thread
 
 _log = logging.getLogger(__name__)
 

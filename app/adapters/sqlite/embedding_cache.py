@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from app.adapters.sqlite.file import SqliteFile
 from app.domain.retrieval.query import Vector
-from app.services.threads import in_thread
+from app.services.ports import in_thread
 
 _INPUT_TYPE = "search_document"
 """Only vectors of documents are cached here, not those of questions."""

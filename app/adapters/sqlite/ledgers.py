@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from app.adapters.sqlite.file import SqliteFile
 from app.domain.book_id import BookId
 from app.domain.ledger import Entry, Ledger
-from app.services.threads import in_thread
+from app.services.ports import in_thread
 
 _ENTRY = TypeAdapter(Entry)
 

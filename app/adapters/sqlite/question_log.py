@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 
 from app.adapters.sqlite.file import SqliteFile
 from app.domain.logged_answer import Feedback, LoggedAnswer
+from app.services.ports import in_thread
 from app.services.question_log import Selected
-from app.services.threads import in_thread
 
 _ENTRY = TypeAdapter(LoggedAnswer)
 

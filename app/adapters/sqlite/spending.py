@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 from app.adapters.sqlite.file import SqliteFile
-from app.services.budget import Dollars
-from app.services.threads import in_thread
+from app.services.ports import in_thread
+from app.services.provider_calls import Dollars
 
 
 class SqliteSpending(SqliteFile):
