@@ -29,7 +29,7 @@ from app.domain.edition import Edition
 from app.domain.errors import InputError
 from app.domain.identity import keep_ids
 from app.domain.ledger import from_lines
-from app.services.check_links import BuiltPage
+from app.domain.links import BuiltPage
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, Phases, ignore
 from app.services.safe_paths import read_text

@@ -19,8 +19,8 @@ from app.domain.book_id import BookId
 from app.domain.edition import site_root
 from app.domain.errors import InputError
 from app.domain.ledger import to_lines
+from app.domain.links import DeepLink, check_links
 from app.domain.retrieval.query import SearchFilter
-from app.services.check_links import DeepLink, check_links
 from app.services.ingest import IngestRequest
 from app.services.ports import VectorIndex
 from app.settings import Settings
