@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from app.adapters.providers.cohere_client import CohereClient
+from app.adapters.providers.cohere_client import CohereClient, CohereReranker
 from app.adapters.providers.cohere_embedder import TARIFFS, CohereEmbedder, RateLimiter
-from app.adapters.providers.cohere_reranker import CohereReranker
 from app.domain.cost import Price, Tariff
 from tests.made_chunks import count_words
 from tests.provider_fakes import free_calls

@@ -71,7 +71,7 @@ class Providers:
         if settings.reranker == "none" or not (settings.reranker == "cohere" or any(used_anyway)):
             return None
         client = await self._client()
-        from app.adapters.providers.cohere_reranker import CohereReranker  # noqa: PLC0415
+        from app.adapters.providers.cohere_client import CohereReranker  # noqa: PLC0415
 
         calls = self._calls("reranker", "Cohere's rerank", settings.cohere_rerank_model)
         return CohereReranker(client, calls, token_counter())

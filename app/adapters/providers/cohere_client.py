@@ -1,24 +1,34 @@
-"""Cohere's SDK on the client that all providers have."""
+"""Cohere's SDK on the client that all providers have, and relevance by its rerank models."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING
 
 from app.adapters.providers.http import Provider, connect, tokens_of
+from app.domain.cost import Units
+from app.domain.errors import ProviderError
+from app.domain.prompts import visible
+from app.services.provider_calls import ProviderCalls
 
 if TYPE_CHECKING:
-    from cohere import AsyncClientV2
+    from cohere import AsyncClientV2, V2RerankResponse
     from cohere.core import RequestOptions
 
 COHERE = ("Cohere", "CO_API_KEY", "RAG_COHERE_BASE_URL")
 NO_RETRIES: RequestOptions = {"max_retries": 0}
 """Options of every call: `Call.run` repeats it. The SDK's retries do not repeat a call after a
 dropped connection or without an answer in time, and let a reader wait for up to a minute."""
+_TEXTS_PER_SEARCH = 100
+"""Maximum documents billed as one search (https://cohere.com/pricing)."""
+_RERANK_SECONDS = 3.0
+"""Time limit to rerank, retries included; after it the order of the search is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +63,68 @@ def billed_by(response: object, unit: str) -> int | None:
     """Return the billed number of these units; None if the response does not say it."""
     units = getattr(getattr(response, "meta", None), "billed_units", None)
     return tokens_of(getattr(units, unit, None))
+
+
+@dataclass(frozen=True, slots=True)
+class CohereReranker:
+    """Implements the `Reranker` port."""
+
+    client: CohereClient
+    calls: ProviderCalls
+    count_tokens: Callable[[str], int]
+    reads_paragraphs = False
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the model has version 5 or later, by Cohere's documentation.
+
+        Then tokens are billed, and searches before.
+        """
+        version = re.search(r"-v(\d+)", self.calls.model)
+        return version is not None and int(version[1]) >= 5
+
+    def reads(self, asked_in: str, language: str) -> bool:  # noqa: ARG002 - reads any language
+        return True
+
+    async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
+        """Return (position in `texts`, relevance 0 to 1) of each, by descending relevance.
+
+        The model reads only the first 4,096 tokens of a text, from version 4 on 32,768.
+        """
+        if not texts:
+            return []
+        amount = self._amount(question, texts)
+        async with self.calls.call(self._units(amount), _RERANK_SECONDS) as call:
+
+            async def send() -> list[tuple[int, float]]:
+                with self.client.provider.errors("rerank"):
+                    response = await self.client.sdk.rerank(
+                        model=self.calls.model,
+                        query=visible(question),
+                        documents=list(texts),
+                        request_options=NO_RETRIES,
+                    )
+                    unit = "input_tokens" if self.calibrated else "search_units"
+                    call.bill(self._units(billed_by(response, unit) or amount))
+                    return _ranking(response, len(texts))
+
+            return await call.run(send)
+
+    def _amount(self, question: str, texts: Sequence[str]) -> int:
+        """Estimate what will be billed."""
+        if not self.calibrated:
+            return ceil(len(texts) / _TEXTS_PER_SEARCH)
+        return len(texts) * self.count_tokens(question) + sum(map(self.count_tokens, texts))
+
+    def _units(self, amount: int) -> Units:
+        return Units(input_tokens=amount) if self.calibrated else Units(searches=amount)
+
+
+def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:
+    # The SDK does not check types: a missing score is None.
+    scores = {one.index: one.relevance_score for one in response.results}
+    sound = all(at in range(count) and 0.0 <= score <= 1.0 for at, score in scores.items())
+    if not (scores and sound):
+        message = "Cohere could not rerank: its ranking is invalid"
+        raise ProviderError(message)
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
