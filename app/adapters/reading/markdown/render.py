@@ -101,7 +101,7 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
     md.inline.terminator_re = _MARKUP
     md.use(tags_plugin).use(unresolved_plugin, site)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
-    if site in (Site.MKDOCS, Site.PLAIN):  # elsewhere, `\\(` is an escaped bracket
+    if site is Site.MKDOCS:  # elsewhere, `\\(` is an escaped bracket
         md.use(texmath_plugin, delimiters="brackets")
     if site is not Site.MDBOOK:
         md.use(dollarmath_plugin, allow_space=site is Site.MYST, allow_digits=False,
