@@ -23,6 +23,7 @@ from app.domain.answering.question_analysis import (
     term_weights,
 )
 from app.domain.answering.relevance import Relevance, candidates
+from app.domain.answering.request import AskRequest
 from app.domain.answering.units import SplitSentences, units_of
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -41,7 +42,6 @@ from app.domain.retrieval.query import (
     ContextPassage,
     ScoredId,
     SearchFilter,
-    SearchQuery,
     SparseVector,
     Vector,
 )
@@ -300,10 +300,10 @@ class FakeGenerator:
 class SpyRetriever(Retrieve):
     """Searches for real, in memory, and remembers what it was asked."""
 
-    asked: list[SearchQuery] = field(default_factory=list)
+    asked: list[AskRequest] = field(default_factory=list)
 
     async def find(self, asked: AnalysedQuery) -> RetrievalResult:
-        self.asked.append(asked.query)
+        self.asked.append(asked.request)
         return await super().find(asked)
 
 

@@ -27,7 +27,7 @@ from app.domain.answering.request import AskRequest, Selection
 from app.domain.book_id import BookId
 from app.domain.errors import ShuttingDown
 from app.domain.languages import language_of_question
-from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
+from app.domain.retrieval.query import SearchFilter, Turn
 from app.domain.terms import words
 from app.services.answer_question import whole_answer
 from app.services.resilience import time_limit
@@ -121,11 +121,11 @@ async def encoded(
         yield b"".join(encode(error_event(error)))
 
 
-async def searched(query: SearchQuery, request: Request, page_url: str = "") -> RetrievalResult:
+async def searched(ask: AskRequest, request: Request) -> RetrievalResult:
     """Search when the client has its turn. Overloaded, and the errors of the use case."""
     rag: Application = request.app.state.application
     async with search_place(request):
-        return await rag.retrieve.search(query, page_url)
+        return await rag.retrieve.search(ask)
 
 
 async def while_connected(request: Request, work: Awaitable[T]) -> T:

@@ -26,6 +26,7 @@ from app.api.responses import (
     json_text,
 )
 from app.bootstrap.application import Application
+from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.characters import printable
 from app.domain.chunking.chunk import Chunk
@@ -35,7 +36,7 @@ from app.domain.errors import StorageError
 from app.domain.indexed_book import BookManifest
 from app.domain.page_markdown import page_markdown
 from app.domain.retrieval.context_assembly import paragraphs_of
-from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.domain.retrieval.query import SearchFilter
 from app.domain.urls import encoded_path, encoded_url
 from app.services.book_scope import find_page
 from app.services.page_aids import page_suggestions
@@ -107,8 +108,8 @@ async def chat(body: ChatRequest, request: Request) -> Response:
 async def search(body: SearchRequest, request: Request) -> Response:
     """Find the chunks of the book that are nearest to the question."""
     books = SearchFilter(books=books_for(request, body.book))
-    query = SearchQuery(question=body.question, k=body.k, filter=books)
-    result = await while_connected(request, searched(query, request, body.page_url))
+    asked = AskRequest(body.question, books, k=body.k, page_url=body.page_url)
+    result = await while_connected(request, searched(asked, request))
     hits = [HitBody.of(hit) for hit in result.hits]
     return PrintableResponse({"hits": hits, "degraded": result.degraded})
 

@@ -13,7 +13,7 @@ from app.cli.output import remark, show
 from app.domain.answer import Answer
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
-from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
+from app.domain.retrieval.query import Hit, SearchFilter
 from app.settings import Settings
 
 Chunks: TypeAlias = Annotated[int, Option("--k", min=1, max=100, help="Chunks to retrieve.")]
@@ -24,9 +24,9 @@ async def search(
     settings: Settings, question: Question, book: Books = None, k: Chunks = 5, json: Json = False
 ) -> None:
     """Find passages: score, sections, link and beginning of each."""
-    query = SearchQuery(question, k=k, filter=SearchFilter(books=tuple(book or ())))
+    asked = AskRequest(question, SearchFilter(books=tuple(book or ())), k=k)
     async with open_application(settings) as app:
-        result = await app.retrieve.search(query)
+        result = await app.retrieve.search(asked)
     hits = [as_json(HitBody.of(hit)) for hit in result.hits]
     found = {"hits": hits, "degraded": list(result.degraded)}
     show(found, _hit_lines(result.hits), as_json=json)

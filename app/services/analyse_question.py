@@ -17,10 +17,11 @@ from app.domain.answering.question_analysis import (
     name_asked,
     term_weights,
 )
+from app.domain.answering.request import AskRequest
 from app.domain.errors import EMPTY_QUESTION, IndexMismatch, ProviderError, QuestionError
 from app.domain.indexed_book import BookList, BookManifest
 from app.domain.languages import language_of_question, language_of_words
-from app.domain.retrieval.query import SearchQuery, SparseVector, Vector
+from app.domain.retrieval.query import SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
 from app.domain.search_text import SearchText, bare_question, search_text, without_context
@@ -37,7 +38,7 @@ _WORD = re.compile(r"(?<![\w'\u2019])[^\W_]*[^\W\d_][^\W_]*")
 
 @dataclass(frozen=True, slots=True)
 class AnalysedQuery:
-    query: SearchQuery
+    request: AskRequest
     texts: Standalone
     """The question, made standalone if there is a history, and the texts that are encoded, with
     cognates."""
@@ -70,18 +71,18 @@ class AnalyseQuestion:
     """Whether `embedder` has one vector space for all languages. Then a question in another
     language than the book's is searched by its vector alone."""
 
-    async def of_query(self, query: SearchQuery, books: BookList) -> AnalysedQuery:
+    async def of_query(self, request: AskRequest, books: BookList) -> AnalysedQuery:
         """Return the terms and vectors to search for in these books.
 
         Raises QuestionError, IndexMismatch, StorageError. A provider's failure only degrades the
         result.
         """
-        if not query.question.strip():
+        if not request.question.strip():
             raise QuestionError(EMPTY_QUESTION)
         for manifest in books.named():
             self._require_same_model(manifest)
         degraded: list[str] = []
-        asked = await self._standalone(query, books.language, degraded)
+        asked = await self._standalone(request, books.language, degraded)
         embedded, lexical = (
             search_text(text, books.language) for text in (asked.embedded, asked.lexical)
         )
@@ -96,16 +97,12 @@ class AnalyseQuestion:
         terms = {one: await self._terms(asked, one, books) for one in languages}
         vectors = {one: self._sparse(asked, one, terms[one]) for one in languages}
         sparse = {one: vector for one, vector in vectors.items() if vector.indices}
-        return AnalysedQuery(query, asked, dense, sparse, terms, books, language, degraded)
+        return AnalysedQuery(request, asked, dense, sparse, terms, books, language, degraded)
 
-    async def of_answer(
-        self, question: str, asked: AnalysedQuery, language: str, *, selected: bool = False
-    ) -> QuestionAnalysis:
-        """Analyse a question for hits in this language. Raises StorageError.
-
-        `selected`: the searched text contains text that the reader selected, instead of earlier
-        turns.
-        """
+    async def of_answer(self, asked: AnalysedQuery, language: str) -> QuestionAnalysis:
+        """Analyse a question for hits in this language. Raises StorageError."""
+        question, selected = asked.request.question, asked.request.selection is not None
+        # With a selected text, the searched text contains that instead of earlier turns.
         whole, terms = asked.texts.question, partial(self.lexical.terms, language=language)
         own = search_text(question, language)
         asked_in = language_of_question(own.said, language)
@@ -162,23 +159,24 @@ class AnalyseQuestion:
             raise IndexMismatch(message)
 
     async def _standalone(
-        self, query: SearchQuery, language: str, degraded: list[str]
+        self, request: AskRequest, language: str, degraded: list[str]
     ) -> Standalone:
-        if not query.history:
-            return Standalone(query.question, query.question, query.question)
-        if self.rewriter is not None and query.rewrite:
+        question, history = request.search_text, request.history
+        if not history:
+            return Standalone(question, question, question)
+        if self.rewriter is not None and not request.selection:
             try:
                 with stage("rewrite"):
-                    rewritten = await self.rewriter.rewrite(query.question, query.history)
+                    rewritten = await self.rewriter.rewrite(question, history)
             except ProviderError as error:
                 degraded.append(degraded_by("rewrite", error))
             else:
-                return rewritten_by_model(rewritten, query.question)
+                return rewritten_by_model(rewritten, question)
 
         def count_terms(text: str) -> int:
             return len(self.lexical.terms(text, language))
 
-        return standalone(query.question, query.history, count_terms, language)
+        return standalone(question, history, count_terms, language)
 
     async def _with_cognates(self, asked: Standalone, language: str, books: BookList) -> Standalone:
         with stage("cognates"):

@@ -21,7 +21,7 @@ from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
 from app.domain.answering.intents import SMALL_TALK, Intent, IntentKind, intent_of
 from app.domain.answering.notices import notices
 from app.domain.answering.request import MAX_QUESTION_CHARS, TOO_LONG, AskRequest, Scope, recent
-from app.domain.errors import QuestionError
+from app.domain.errors import EMPTY_QUESTION, QuestionError
 from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
 from app.services.chapter_requests import ConsultChapters
@@ -67,6 +67,8 @@ class AnswerQuestion:
         the one in Finished is final.
         """
         record = current()
+        if not request.question.strip():
+            raise QuestionError(EMPTY_QUESTION)
         if len(request.question) > MAX_QUESTION_CHARS:
             raise QuestionError(TOO_LONG)
         scope = await scope_of(self.consult.places.index, request.filter, request.page_url)

@@ -21,7 +21,7 @@ from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.request import AskRequest, page_preferred, selected_paragraph
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery, Vector
+from app.domain.retrieval.query import ContextPassage, Hit, Vector
 from app.services.book_scope import BookScope, scope_of
 from app.services.places import PageLocator
 from app.services.recording import stage
@@ -96,22 +96,13 @@ class ConsultBook:
         return read if refused else await self._with_context(read)
 
     async def _search(self, request: AskRequest, scope: BookScope) -> Consultation:
-        selection = request.selection
-        query = SearchQuery(
-            selection.search_text(request.question) if selection else request.question,
-            k=max(request.k, SCORED_HITS),
-            filter=scope.filter,
-            history=request.history,
-            rewrite=not selection,
-        )
-        asked = await self.retrieve.analysis.of_query(query, scope.books)
+        searched = replace(request, k=max(request.k, SCORED_HITS), filter=scope.filter)
+        asked = await self.retrieve.analysis.of_query(searched, scope.books)
         found = await self.retrieve.find(asked)
         with stage("analysis"):
             language = found.hits[0].chunk.language if found.hits else "en"
-            analysis = await self.retrieve.analysis.of_answer(
-                request.question, asked, language, selected=selection is not None
-            )
-        compared = request.question if selection else asked.texts.question
+            analysis = await self.retrieve.analysis.of_answer(asked, language)
+        compared = request.question if request.selection else asked.texts.question
         return Consultation(request, scope, found, analysis, compared)
 
     async def _scored(self, read: Consultation) -> Consultation:

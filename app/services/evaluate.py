@@ -18,7 +18,7 @@ from app.domain.evaluation.retrieval_metrics import (
     ranking_of,
     retrieval_metrics,
 )
-from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.domain.retrieval.query import SearchFilter
 from app.services.answer_question import AnswerQuestion
 from app.services.phases import Advance, ignore
 from app.services.retrieve import RetrievalResult, Retrieve
@@ -86,8 +86,7 @@ class Evaluate:
         else:
             # nDCG needs ten hits; more hits than k do not change the first k.
             depth = max(asked.k, NDCG_DEPTH)
-            query = SearchQuery(asked.question, depth, filter=asked.filter, history=asked.history)
-            result = await self.retrieve.search(query)
+            result = await self.retrieve.search(replace(asked, k=depth))
             elapsed = self.clock() - started
             found = self._judged(question, result, asked.k)
         score = read.score if read else None

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
 
-from app.domain.answering.request import MAX_QUESTION_CHARS, TOO_LONG
+from app.domain.answering.request import MAX_QUESTION_CHARS, TOO_LONG, AskRequest
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.errors import ProviderError, QuestionError
 from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
 from app.domain.retrieval.context_assembly import assemble
-from app.domain.retrieval.query import Candidates, ContextPassage, Fused, Hit, SearchQuery, fuse
+from app.domain.retrieval.query import Candidates, ContextPassage, Fused, Hit, fuse
 from app.domain.retrieval.rescoring import QuestionTerms, RescoringWeights, rescore
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.book_scope import degraded_books, scope_of
@@ -53,22 +53,22 @@ class Retrieve:
         default_factory=lambda: LRUCache(_CACHED_CHUNKS), init=False, compare=False, repr=False
     )
 
-    async def search(self, query: SearchQuery, page_url: str = "") -> RetrievalResult:
-        """Return up to `query.k` hits, best first, of the editions of the reader's page.
+    async def search(self, request: AskRequest) -> RetrievalResult:
+        """Return up to `request.k` hits, best first, of the editions of the reader's page.
 
         Raises QuestionError, and as `scope_of` and `AnalyseQuestion.of_query` do.
         """
-        if len(query.question) > MAX_QUESTION_CHARS:
+        if len(request.question) > MAX_QUESTION_CHARS:
             raise QuestionError(TOO_LONG)
-        scope = await scope_of(self.index, query.filter, page_url)
-        query = replace(query, filter=scope.filter)
-        return await self.find(await self.analysis.of_query(query, scope.books))
+        scope = await scope_of(self.index, request.filter, request.page_url)
+        request = replace(request, filter=scope.filter)
+        return await self.find(await self.analysis.of_query(request, scope.books))
 
     async def find(self, asked: AnalysedQuery) -> RetrievalResult:
         """Return up to `k` hits, best first. Raises BookNotFound, StorageError."""
-        query, reranker, relevance = asked.query, self.reranker, None
+        request, reranker, relevance = asked.request, self.reranker, None
         hits = await self._rescored(asked, await self._found(asked))
-        degraded = [*asked.degraded, *await degraded_books(self.index, query.filter.books)]
+        degraded = [*asked.degraded, *await degraded_books(self.index, request.filter.books)]
         if reranker and hits and reranker.reads(asked.asked_in, hits[0].chunk.language):
             try:
                 with stage("rerank"):
@@ -77,7 +77,7 @@ class Retrieve:
             except ProviderError as error:
                 degraded.append(degraded_by("rerank", error))
         # A spent budget may stop several steps, but is listed once.
-        return RetrievalResult(hits[: query.k], tuple(dict.fromkeys(degraded)), relevance)
+        return RetrievalResult(hits[: request.k], tuple(dict.fromkeys(degraded)), relevance)
 
     def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
         """Return the hits' paragraphs, each once, within the budget."""
@@ -101,15 +101,15 @@ class Retrieve:
         return hits
 
     async def _search(self, asked: AnalysedQuery) -> list[Fused]:
-        limit = max(CANDIDATES, asked.query.k)
+        limit = max(CANDIDATES, asked.request.k)
         with stage("search"):
             found: list[Candidates] = []
             for language, books in asked.books.by_language.items():
                 sparse = asked.sparse.get(language)
                 if asked.dense is not None or sparse is not None:
-                    of_books = replace(asked.query.filter, books=books)
+                    of_books = replace(asked.request.filter, books=books)
                     found.append(await self.index.search(asked.dense, sparse, limit, of_books))
-            wanted = max(CANDIDATES if self.reranker else RESCORED, asked.query.k)
+            wanted = max(CANDIDATES if self.reranker else RESCORED, asked.request.k)
             return fuse(Candidates.best(found, limit))[:wanted]
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:

@@ -81,7 +81,7 @@ class WriteAnswer:
         cosines = await self.similarity.similarities(analysis.vector, compared, language)
         scores = await _scored(read, scorer) if scorer else {}
         relevance = Relevance(analysis, cosines, scores, translated)
-        return extract(relevance.scored(paragraphs), _selected(read))
+        return extract(relevance.scored(paragraphs), read.request.selected)
 
     async def _generated(
         self, model: Generator, read: Consultation
@@ -147,9 +147,7 @@ def _may_be_generated(read: Consultation) -> bool:
 
 
 def _generation(read: Consultation) -> GenerationRequest:
-    question, selection = read.request.question, read.request.selection
-    asked = selection.question_text(question) if selection else question
-    return GenerationRequest(asked, read.request.history, read.context)
+    return GenerationRequest(read.request.for_generator, read.request.history, read.context)
 
 
 async def _scored(read: Consultation, scorer: ParagraphScorer) -> dict[int, float]:
@@ -165,15 +163,9 @@ async def _scored(read: Consultation, scorer: ParagraphScorer) -> dict[int, floa
     return {at: score for at, score in zip(order, scores, strict=True) if score is not None}
 
 
-def _selected(read: Consultation) -> str:
-    """Return the text that the reader has selected."""
-    selection = read.request.selection
-    return selection.text if selection else ""
-
-
 def _verifier(read: Consultation, split_sentences: SplitSentences) -> Verifier:
     analysis, language = read.analysis, read.analysis.language
-    selected = words(_selected(read))
+    selected = words(read.request.selected)
     return Verifier(
         by_paragraph(read.context),
         analysis.terms,

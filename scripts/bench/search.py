@@ -42,7 +42,7 @@ from app.bootstrap.application import Application, application
 from app.cli.question_file import read_questions
 from app.domain.answering.request import AskRequest
 from app.domain.percentile import percentile
-from app.domain.retrieval.query import Hit, SearchQuery
+from app.domain.retrieval.query import Hit
 from app.services.ingest import WRITE_BATCH
 from app.settings import Settings
 
@@ -87,7 +87,7 @@ async def consult_once(app: Application, question: str) -> None:
 
 
 async def hits(app: Application, question: str) -> Sequence[Hit]:
-    found = await app.retrieve.search(SearchQuery(question, k=8))
+    found = await app.retrieve.search(AskRequest(question, k=8))
     assert found.hits
     assert not found.degraded
     return found.hits

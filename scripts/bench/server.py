@@ -37,9 +37,10 @@ from serving import Memory, memory_of
 from app.adapters.local_embedder import DIMENSION
 from app.adapters.qdrant.server_client import server_client
 from app.bootstrap.application import Application, application
+from app.domain.answering.request import AskRequest
 from app.domain.errors import StorageError
 from app.domain.percentile import percentile
-from app.domain.retrieval.query import SearchFilter, SearchQuery, SparseVector, Vector
+from app.domain.retrieval.query import SearchFilter, SparseVector, Vector
 from app.services.ports import BookStore
 from app.settings import Settings
 
@@ -165,7 +166,7 @@ async def measure_searches(
             assert found.dense
 
         async def whole(one: Question, filter: Callable[[], SearchFilter] = asked_books) -> None:
-            found = await app.retrieve.search(SearchQuery(one.text, k=8, filter=filter()))
+            found = await app.retrieve.search(AskRequest(one.text, k=8, filter=filter()))
             assert found.hits
             assert not found.degraded
 

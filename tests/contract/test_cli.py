@@ -77,7 +77,7 @@ WRONG = {
     "ask ' '": "ask with at least one word",
     "search Why? --k many": "'--k': Input should be a valid integer",
     "search Why? --k 101": "'--k': Input should be less than or equal to 100",
-    f"ask {'x' * 20_000}": "the question has 20,000 characters",
+    f"ask {'x' * 20_000}": "the question is too long: at most 4,000",
     "serve --port 99999": "'--port': Input should be less than or equal to 65535",
     "ingest nowhere": "nowhere: ",
     "ingest none.zip": "none.zip: no such file or folder",

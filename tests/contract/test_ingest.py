@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book
 from app.domain.errors import IndexBusy, ProviderUnavailable
-from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.domain.retrieval.query import SearchFilter
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.phases import Advance, Phases
 from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, prose, state_of
@@ -104,7 +105,7 @@ async def test_removed_paragraphs_leave_the_index(bench: Bench, book: Path) -> N
     assert (await bench.ingest(book)).removed > 0
     assert not any(gone[:40] in one.text_content for one in await bench.chunks())
     assert not await bench.app.index.matching(asked)
-    hits = (await bench.app.retrieve.search(SearchQuery("page3 part1", k=20))).hits
+    hits = (await bench.app.retrieve.search(AskRequest("page3 part1", k=20))).hits
     assert not any(gone[:40] in hit.chunk.text_content for hit in hits)
 
 

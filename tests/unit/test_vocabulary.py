@@ -13,7 +13,6 @@ from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest
 from app.domain.errors import ProviderUnavailable
 from app.domain.indexed_book import BookList
-from app.domain.retrieval.query import SearchQuery
 from app.services.analyse_question import AnalyseQuestion
 from app.services.vocabulary import MOST_BOOKS, closest, cognates, correctable
 from tests.fake_world import FakeEmbedder, FakeIndex, World, make_chunk, passage, retrieving
@@ -147,7 +146,7 @@ def analysis(*, multilingual: bool = False, error: Exception | None = None) -> A
 
 
 def test_a_question_in_another_language_finds_the_words_of_the_book() -> None:
-    found = asyncio.run(retrieving(INDEX).search(SearchQuery(SPANISH)))
+    found = asyncio.run(retrieving(INDEX).search(AskRequest(SPANISH)))
     assert found.hits[0].chunk.text_content == "innate immunity"
     assert found.hits[0].sparse_score
 
@@ -161,8 +160,8 @@ async def test_many_books_are_not_read_for_similar_words() -> None:
 
 async def test_a_question_in_the_language_of_the_book_is_searched_as_it_is() -> None:
     english = "What is innat and how does it work?"
-    assert (await analysis().of_query(SearchQuery(english), BOOKS)).texts.lexical == english
-    asked = await analysis().of_query(SearchQuery(SPANISH), BOOKS)
+    assert (await analysis().of_query(AskRequest(english), BOOKS)).texts.lexical == english
+    asked = await analysis().of_query(AskRequest(SPANISH), BOOKS)
     assert (asked.texts.question, asked.texts.lexical) == (SPANISH, f"{SPANISH} innate")
 
 
@@ -171,8 +170,8 @@ async def test_a_multilingual_embedder_is_asked_instead_unless_it_fails(
     error: Exception | None,
 ) -> None:
     multilingual = analysis(multilingual=True, error=error)
-    asked = await multilingual.of_query(SearchQuery(SPANISH), BOOKS)
+    asked = await multilingual.of_query(AskRequest(SPANISH), BOOKS)
     assert asked.texts.lexical == SPANISH
     assert bool(asked.sparse) == bool(asked.terms) == (error is not None)
-    english = SearchQuery("What is innate and how does it work?")
+    english = AskRequest("What is innate and how does it work?")
     assert (await multilingual.of_query(english, BOOKS)).sparse

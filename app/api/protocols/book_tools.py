@@ -20,9 +20,10 @@ from app.api.requests import BookName, ChatRequest, Question
 from app.api.responses import HitBody, as_json
 from app.bootstrap.application import Application
 from app.domain.answering.passage_text import passage_markdown
+from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import NO_BOOKS, BookNotFound, InputError
-from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.domain.retrieval.query import SearchFilter
 from app.services.answer_question import whole_answer
 
 INSTRUCTIONS = (
@@ -62,7 +63,7 @@ class BookTools:
         request = self._request(call)
         books = SearchFilter(books=books_for(request, book))
         charge(request, SEARCH)
-        found = await searched(SearchQuery(question=question, k=count, filter=books), request)
+        found = await searched(AskRequest(question, books, k=count), request)
         hits = [HitBody.of(hit).model_dump(include=_PASSAGE) for hit in found.hits]
         return _result(passages=hits)
 

@@ -1,10 +1,10 @@
-"""Search queries, their results, and the fusion of dense and sparse ones into one ranking."""
+"""Filters of a search, its results, and the fusion of dense and sparse ones into one ranking."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.domain.book_id import BookId
@@ -147,15 +147,3 @@ class Turn:
     role: str
     """"user" or "assistant"."""
     content: str
-
-
-@dataclass(frozen=True, slots=True)
-class SearchQuery:
-    """A question with its search options."""
-
-    question: str
-    k: int = 5
-    filter: SearchFilter = field(default_factory=SearchFilter)
-    history: Sequence[Turn] = ()
-    rewrite: bool = True
-    """Whether a model may rewrite a follow-up as a standalone question."""
