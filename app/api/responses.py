@@ -66,21 +66,12 @@ class HitBody(Body):
     def of(cls, hit: Hit) -> HitBody:
         chunk = hit.chunk
         return cls(
-            chunk_id=chunk.chunk_id,
-            book=chunk.book,
+            **{name: getattr(chunk, name) for name in cls.model_fields if hasattr(chunk, name)},
             score=hit.score,
             dense_score=hit.dense_score,
             sparse_score=hit.sparse_score,
             text=chunk.text_content,
             url=chunk.deep_link_url,
-            chapter=chunk.chapter,
-            section=chunk.section,
-            heading_path=list(chunk.heading_path),
-            content_type=BlockKind(chunk.content_type),
-            paragraph_ids=list(chunk.paragraph_ids),
-            token_count=chunk.token_count,
-            file=chunk.file,
-            spans=list(chunk.spans),
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -88,8 +87,7 @@ class Application:
     def evaluate(self) -> Evaluate:
         from app.services.evaluate import Evaluate  # noqa: PLC0415 - nor evaluate
 
-        budget = self.settings.context_tokens
-        return Evaluate(self.retrieve, self.answer, time.perf_counter, budget)
+        return Evaluate(self.answer)
 
     async def faults(self) -> dict[str, str]:
         """Return by part why it fails; only the operator may see those of keys and question log."""

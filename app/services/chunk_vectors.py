@@ -7,7 +7,6 @@ from itertools import islice
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
 from app.services.ports import Embedder
 
@@ -37,17 +36,16 @@ async def embed_keys(
 ) -> AsyncIterator[tuple[Sequence[str], Sequence[Vector]]]:
     """Yield (keys, vectors) batch by batch, each key once.
 
-    ConfigError if a chunk needs late chunking and `embed_in_context` is None.
+    Late chunking needs `embed_in_context`.
     """
     pooled = {chunk.vector_key for chunk in chunks if chunk.pooled_within}
     alone = [key for key in keys if key not in pooled]
     rest = iter(alone)
     async for vectors in embedder.embed_batches(alone):
         yield [*islice(rest, len(vectors))], vectors
+    if embed_in_context is None:
+        return
     for document in _documents(pooled.intersection(keys), chunks):
-        if embed_in_context is None:
-            message = f"{embedder.space} has no token vectors, which late chunking needs"
-            raise ConfigError(message)
         texts, positions = _document_texts(document)
         vectors = await embed_in_context(texts)
         found = {

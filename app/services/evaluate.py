@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
@@ -21,7 +22,7 @@ from app.domain.evaluation.retrieval_metrics import (
 from app.domain.retrieval.query import SearchFilter
 from app.services.answer_question import AnswerQuestion
 from app.services.phases import Advance, ignore
-from app.services.retrieve import RetrievalResult, Retrieve
+from app.services.retrieve import RetrievalResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,11 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """The evaluation use case. `clock` returns seconds, e.g. `time.perf_counter`."""
+    """The evaluation use case."""
 
-    retrieve: Retrieve
     answering: AnswerQuestion
-    clock: Callable[[], float]
-    context_tokens: int = 3_000
-    """Token budget of a question's context."""
+    clock: Callable[[], float] = perf_counter
+    """Returns seconds."""
 
     async def run(
         self, questions: Sequence[Question], request: EvaluationRequest, advance: Advance = ignore
@@ -77,7 +76,8 @@ class Evaluate:
     async def _measured(self, question: Question, request: EvaluationRequest) -> Measured:
         asked = replace(ask_request(question, request.book), k=request.chunks)
         scored = request.helpful or request.calibrate
-        read = await self.answering.consult.read(asked) if scored else None
+        consult = self.answering.consult
+        read = await consult.read(asked) if scored else None
         started = self.clock()
         if read and request.helpful:
             answer = await self.answering.answer(asked)
@@ -86,14 +86,15 @@ class Evaluate:
         else:
             # nDCG needs ten hits; more hits than k do not change the first k.
             depth = max(asked.k, NDCG_DEPTH)
-            result = await self.retrieve.search(replace(asked, k=depth))
+            result = await consult.retrieve.search(replace(asked, k=depth))
             elapsed = self.clock() - started
             found = self._judged(question, result, asked.k)
         score = read.score if read else None
         return replace(found, answerability=score, milliseconds=elapsed * 1000)
 
     def _judged(self, question: Question, found: RetrievalResult, k: int) -> Measured:
-        context = self.retrieve.context(found.hits[:k], self.context_tokens)
+        consult = self.answering.consult
+        context = consult.retrieve.context(found.hits[:k], consult.context_tokens)
         tokens = float(sum(one.tokens for one in context)) if question.answerable else None
         ranking = ranking_of(found.hits)
         return Measured(
@@ -119,7 +120,7 @@ class Evaluate:
             for one in lost
             for file in one.gold_files
         }
-        index = self.retrieve.index
+        index = self.answering.consult.places.index
         return tuple([file for file, one in scopes.items() if not await index.matching(one)])
 
 

@@ -18,14 +18,14 @@ from cachetools import LRUCache
 from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookList
 from app.domain.languages import known_language
-from app.domain.retrieval.chunk_terms import TermsOf, heading_targets
+from app.domain.retrieval.chunk_terms import TermsOf, defined_terms, heading_targets
 from app.domain.retrieval.definition_terms import (
     definition_id,
     definition_targets,
     question_targets,
-    term_forms,
 )
 from app.domain.retrieval.query import SparseVector
+from app.domain.retrieval.standalone import blend
 from app.services.ports import VectorIndex
 
 # Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework".
@@ -145,8 +145,7 @@ class TermUpperBounds:
 
 def chunk_vector(chunk: Chunk, terms_of: TermsOf) -> SparseVector:
     words = document_vector(terms_of(chunk.lexical_text, chunk.language))
-    forms = {form for one in chunk.passages for term in one.terms for form in term_forms(term)}
-    defined = {tuple(terms_of(form, chunk.language)) for form in forms}
+    defined = defined_terms(chunk.passages, chunk.language, terms_of)
     return _with_definitions(words, defined | heading_targets(chunk, terms_of))
 
 
@@ -163,9 +162,5 @@ def document_vector(terms: Sequence[int]) -> SparseVector:
 
 
 def _with_definitions(words: SparseVector, defined: Collection[tuple[int, ...]]) -> SparseVector:
-    weights = dict.fromkeys((definition_id(terms) for terms in defined if terms), _DEFINITION)
-    if not weights:
-        return words
-    weights.update(zip(words.indices, words.values, strict=True))
-    terms = sorted(weights)
-    return SparseVector(tuple(terms), tuple(weights[term] for term in terms))
+    ids = tuple({definition_id(terms) for terms in defined})
+    return blend(words, [(SparseVector(ids, (_DEFINITION,) * len(ids)), 1.0)])

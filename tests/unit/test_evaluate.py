@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,9 @@ def evaluate(
     """Run with a clock that ticks by 1, 2, 3... milliseconds."""
     ticks = itertools.accumulate(itertools.chain([0.0], *((0.001 * n, 0.0) for n in range(1, 99))))
     world = World(chunks=CHUNKS)
-    use_case = Evaluate(world.retriever, world.answering(), lambda: next(ticks), context_tokens)
+    answering = world.answering()
+    consult = replace(answering.consult, context_tokens=context_tokens)
+    use_case = Evaluate(replace(answering, consult=consult), lambda: next(ticks))
     return asyncio.run(use_case.run(questions, request or EvaluationRequest()))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -43,11 +43,7 @@ def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
     found: list[Sentence] = []
     defined: set[tuple[int, ...]] = set()
     for passage in chunk.own_passages:
-        marked = {
-            tuple(terms_of(form, chunk.language))
-            for term in passage.terms
-            for form in term_forms(term)
-        } - {()}
+        marked = defined_terms([passage], chunk.language, terms_of)
         defined |= marked
         found += [
             Sentence(terms, bool(marked) and any(map(set(terms).issuperset, marked)))
@@ -64,6 +60,14 @@ def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
         frozenset(defined),
         heading_targets(chunk, terms_of),
     )
+
+
+def defined_terms(
+    passages: Iterable[Passage], language: str, terms_of: TermsOf
+) -> set[tuple[int, ...]]:
+    """Return all forms of the terms that the author defines in the passages."""
+    forms = {form for one in passages for term in one.terms for form in term_forms(term)}
+    return {tuple(terms_of(form, language)) for form in forms} - {()}
 
 
 def heading_targets(chunk: Chunk, terms_of: TermsOf) -> frozenset[tuple[int, ...]]:
