@@ -7,9 +7,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeAlias
 
-import pytest
-
-from app.adapters.providers import cohere_chat
 from app.adapters.providers.cohere_chat import CohereGenerator
 from app.adapters.providers.cohere_client import open_client
 from app.adapters.providers.openai_chat import OpenAIGenerator, open_server
@@ -43,10 +40,10 @@ CONTEXT = (
 async def cohere_at(url: str, seconds: float = 10.0) -> AsyncIterator[CohereGenerator]:
     """A model that waits `seconds` for each event."""
     calls = free_calls("command-a-03-2025")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cohere_chat, "EVENT_SECONDS", seconds)
-        async with open_client(CohereDouble.key, url) as client:
-            yield CohereGenerator(client.provider, calls, calls)
+    async with open_client(CohereDouble.key, url) as client:
+        model = CohereGenerator(client.provider, calls, calls)
+        model.first_seconds = seconds
+        yield model
 
 
 @asynccontextmanager

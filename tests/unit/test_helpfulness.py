@@ -34,7 +34,7 @@ NEAR = replace(FOREIGN, id="near", question=ASKED.question)
 
 def measured(*questions: Question) -> Sequence[Measured]:
     world = World((LIGHT,))
-    use_case = Evaluate(world.answering())
+    use_case = Evaluate(world.answering(), lambda: 0.0)
     request = EvaluationRequest(helpful=True)
     return asyncio.run(use_case.run(questions, request)).results
 

@@ -1,4 +1,4 @@
-"""A model that writes text, over any API: one call, one stream, one reader of its events."""
+"""A model that writes text, over any API: one call, one stream of events."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 import httpx
@@ -47,56 +48,27 @@ _REWRITE_SECONDS = 5.0
 _TRUNCATED = frozenset({"length", "max_tokens"})
 
 
-class StreamReader(ABC):
-    """Reads the events of one response: text and citations, then one end."""
+@dataclass(slots=True)
+class Response:
+    """What has been read of one response."""
 
-    def __init__(self, provider: Provider, text: ModelText, seconds: float) -> None:
-        self.provider = provider
-        self.text = text
-        self.seconds = seconds
-        """Time limit for the next event."""
-        self.usage = Usage()
-        self.reason = ""
-        """The provider's reason for the end of the answer; "" before it."""
-        self.ended = False
-        """Whether nothing after the last event belongs to the answer."""
-
-    @abstractmethod
-    def feed(self, event: Event) -> Iterator[GeneratorEvent]:
-        """Raise ProviderUnavailable if the event reports that the generation failed."""
-
-    def failed(self, said: str) -> ProviderUnavailable:
-        """Log what the provider said, which is not for readers; return the error."""
-        fields = {"provider": self.provider.name, "error": well_formed(said[:300])}
-        _log.warning("provider.generation_failed", extra=fields)
-        return self.unavailable("the generation failed")
-
-    def unavailable(self, reason: str) -> ProviderUnavailable:
-        return ProviderUnavailable(f"{self.provider.name} could not answer: {reason}")
-
-    @asynccontextmanager
-    async def wait(self) -> AsyncIterator[None]:
-        """Limit the wait for an event, and translate what it raises."""
-        with self.provider.errors("answer"):
-            try:
-                async with asyncio.timeout(self.seconds):
-                    yield
-            except TimeoutError as error:
-                raise self.unavailable(self.silence()) from error
-
-    def silence(self) -> str:
-        """Return the reason of the error for a response without an event in time."""
-        return f"it sent nothing for {self.seconds:g} s"
-
-    def close(self) -> Iterator[GeneratorEvent]:
-        """Return the remaining events. ProviderUnavailable if the stream ended too early."""
-        yield from self.text.close()
-        reason = "length" if self.text.full else self.reason
-        if self.text.refused:
-            reason = NO_ANSWER
-        elif not reason:
-            raise self.unavailable("the stream ended before the answer")
-        yield GeneratedEnd(self.usage, reason, truncated=reason.lower() in _TRUNCATED)
+    text: ModelText
+    seconds: float
+    """Time limit for the next event."""
+    cited: Sequence[str] = ()
+    """Ids of the paragraphs, by the position of each document."""
+    prompt_tokens: int = 0
+    """0 if the speed of the server is not measured."""
+    sent: float = 0.0
+    waited: float | None = None
+    """Seconds until the first token; None before it."""
+    uncached: float = 1.0
+    """Share of the prompt that was not in the server's prompt cache, 0 to 1."""
+    usage: Usage = field(default_factory=Usage)
+    reason: str = ""
+    """The provider's reason for the end of the answer; "" before it."""
+    ended: bool = False
+    """Whether nothing after the last event belongs to the answer."""
 
 
 class ChatModel(ABC):
@@ -106,6 +78,8 @@ class ChatModel(ABC):
     """Path of the API's endpoint."""
     options: ClassVar[Body] = {}
     """Other fields of every request."""
+    first_seconds: float
+    """Time limit for the first event."""
 
     def __init__(
         self, provider: Provider, answering: ProviderCalls, rewriting: ProviderCalls
@@ -119,12 +93,48 @@ class ChatModel(ABC):
         """Check the connection, if that is free. Raises ProviderError, ConfigError."""
 
     @abstractmethod
-    def prompt(self, request: GenerationRequest) -> tuple[Body, StreamReader]:
-        """Return the body of the request for an answer, and the reader of its response."""
+    def prompt(self, request: GenerationRequest) -> tuple[Body, Response]:
+        """Return the body of the request for an answer, and its response before the first event."""
 
     @abstractmethod
-    def reader(self, text: ModelText) -> StreamReader:
-        """Return the reader of a text without citations."""
+    def read(self, event: Event, response: Response) -> Iterator[GeneratorEvent]:
+        """Yield the text and citations of the next event.
+
+        ProviderUnavailable if it reports that the generation failed.
+        """
+
+    def close(self, response: Response) -> Iterator[GeneratorEvent]:
+        """Yield the remaining events. ProviderUnavailable if the stream ended too early."""
+        yield from response.text.close()
+        reason = "length" if response.text.full else response.reason
+        if response.text.refused:
+            reason = NO_ANSWER
+        elif not reason:
+            raise self._unavailable("the stream ended before the answer")
+        yield GeneratedEnd(response.usage, reason, truncated=reason.lower() in _TRUNCATED)
+
+    def silence(self, response: Response) -> str:
+        """Return the reason of the error for a response without an event in time."""
+        return f"it sent nothing for {response.seconds:g} s"
+
+    def failed(self, said: str) -> ProviderUnavailable:
+        """Log what the provider said, which is not for readers; return the error."""
+        fields = {"provider": self.provider.name, "error": well_formed(said[:300])}
+        _log.warning("provider.generation_failed", extra=fields)
+        return self._unavailable("the generation failed")
+
+    def _unavailable(self, reason: str) -> ProviderUnavailable:
+        return ProviderUnavailable(f"{self.provider.name} could not answer: {reason}")
+
+    @asynccontextmanager
+    async def _wait(self, response: Response) -> AsyncIterator[None]:
+        """Limit the wait for an event, and translate what it raises."""
+        with self.provider.errors("answer"):
+            try:
+                async with asyncio.timeout(response.seconds):
+                    yield
+            except TimeoutError as error:
+                raise self._unavailable(self.silence(response)) from error
 
     def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield the events of an answer. Closing closes the connection."""
@@ -133,9 +143,9 @@ class ChatModel(ABC):
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """Return the standalone question that the model writes. ProviderError if it is empty."""
         body = self.body(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
-        reader = self.reader(ModelText(_REWRITE_CHARACTERS))
+        response = Response(ModelText(_REWRITE_CHARACTERS), self.first_seconds)
         text = ""
-        async with aclosing(self._events(body, reader, rewriting=True)) as events:
+        async with aclosing(self._events(body, response, rewriting=True)) as events:
             async for event in events:
                 if isinstance(event, GeneratedText):
                     text += event.text
@@ -156,7 +166,7 @@ class ChatModel(ABC):
         }
 
     async def _events(
-        self, body: Body, reader: StreamReader, *, rewriting: bool = False
+        self, body: Body, response: Response, *, rewriting: bool = False
     ) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield the events of one response, then one end.
 
@@ -164,32 +174,31 @@ class ChatModel(ABC):
         stream begins, the call is retried.
         """
         calls, most = self._answering, MAX_ANSWER_TOKENS
-        # Longer than the reader's limit for an event, whose error says more.
-        seconds = reader.seconds + 1
+        # Longer than the limit for an event, whose error says more.
+        seconds = response.seconds + 1
         if rewriting:
             calls, most, seconds = self._rewriting, MAX_QUESTION_TOKENS, _REWRITE_SECONDS
         estimate = Units(tokens_about(json.dumps(body, ensure_ascii=False)), most)
         async with calls.call(estimate, seconds) as call, AsyncExitStack() as stack:
 
             async def begin() -> httpx.Response:
-                async with reader.wait():
-                    response = self.provider.client.stream("POST", self.path, json=body)
-                    return await stack.enter_async_context(response)
+                async with self._wait(response):
+                    sent = self.provider.client.stream("POST", self.path, json=body)
+                    return await stack.enter_async_context(sent)
 
-            response = await call.run(begin)
-            events = await stack.enter_async_context(aclosing(events_of(response)))
-            while not (reader.ended or reader.text.full):
-                async with reader.wait():
+            events = await stack.enter_async_context(aclosing(events_of(await call.run(begin))))
+            while not (response.ended or response.text.full):
+                async with self._wait(response):
                     event = await anext(events, None)
                 if event is None:
                     break
-                for item in reader.feed(event):
+                for item in self.read(event, response):
                     if not rewriting:
                         call.begin()
                     yield item
-            rest = [*reader.close()]
-            if reader.usage != Usage():
-                call.bill(Units(reader.usage.input_tokens, reader.usage.output_tokens))
+            rest = [*self.close(response)]
+            if response.usage != Usage():
+                call.bill(Units(response.usage.input_tokens, response.usage.output_tokens))
         # Outside the call: the consumer may close this stream after its last event, which the
         # breaker would treat as a cancelled call.
         for item in rest:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from app.adapters.providers.chat import Body, ChatModel, StreamReader, tokens_about
+from app.adapters.providers.chat import Body, ChatModel, Response, tokens_about
 from app.adapters.providers.http import (
     MAX_LINE_BYTES,
     Event,
@@ -105,16 +105,45 @@ class OpenAIGenerator(ChatModel):
             fields = {"model": self.model, "models": names, "setting": "RAG_OPENAI_MODEL"}
             logger.warning("openai.model_not_listed", extra=fields)
 
-    def prompt(self, request: GenerationRequest) -> tuple[Body, StreamReader]:
+    def prompt(self, request: GenerationRequest) -> tuple[Body, Response]:
         rest = sum(tokens_about(one.content) for one in self._messages(request, ()))
         context = self.speed.shortened(request.context, rest)
         numbered = tuple(one.passage.paragraph_id for one in context)
         tokens = rest + sum(one.tokens for one in context)
-        reader = _Reader(self, ModelText(numbered=numbered), tokens)
-        return self.body(self._messages(request, context)), reader
+        text, sent = ModelText(numbered=numbered), self.clock()
+        response = Response(text, self.first_seconds, prompt_tokens=tokens, sent=sent)
+        return self.body(self._messages(request, context)), response
 
-    def reader(self, text: ModelText) -> StreamReader:
-        return _Reader(self, text)
+    def read(self, event: Event, response: Response) -> Iterator[GeneratorEvent]:
+        if error := event.get("error"):
+            raise self.failed(text_of(error, "message") or text_of(error))
+        if usage := event.get("usage"):
+            _count(usage, response)
+        choice = field_of(event, "choices", 0)
+        yield from response.text.feed(self._delta(field_of(choice, "delta"), response))
+        response.reason = text_of(choice, "finish_reason") or response.reason
+
+    def _delta(self, delta: object, response: Response) -> str:
+        """Return the text of a delta. Fields with the model's reasoning are no text."""
+        text = text_of(delta, "content")
+        # The first event may have only the role and come before the prompt is processed.
+        begun = text or text_of(delta, "reasoning_content") or text_of(delta, "reasoning")
+        if begun and response.waited is None:
+            response.waited = self.clock() - response.sent
+            response.seconds = self.chunk_seconds
+        return text
+
+    def close(self, response: Response) -> Iterator[GeneratorEvent]:
+        if response.waited is not None:
+            read = round(response.prompt_tokens * response.uncached)
+            self.speed.measured(read, response.waited)
+        yield from super().close(response)
+
+    def silence(self, response: Response) -> str:
+        if response.waited is None:
+            self.speed.measured(response.prompt_tokens, response.seconds)
+        hint = "A slow server needs a shorter prompt (RAG_CONTEXT_TOKENS)"
+        return f"{super().silence(response)}. {hint}"
 
     def _messages(
         self, request: GenerationRequest, context: Sequence[ContextPassage]
@@ -124,56 +153,13 @@ class OpenAIGenerator(ChatModel):
         return numbered_messages(question, request.history, sources, short=short)
 
 
-class _Reader(StreamReader):
-    """Reads the events of one response, and measures the server."""
-
-    def __init__(self, model: OpenAIGenerator, text: ModelText, prompt_tokens: int = 0) -> None:
-        super().__init__(model.provider, text, model.first_seconds)
-        self._model = model
-        self._prompt_tokens = prompt_tokens
-        self._sent = model.clock()
-        self._waited: float | None = None
-        """Seconds until the first token; None before it."""
-        self._uncached = 1.0
-        """Share of the prompt that was not in the server's prompt cache, 0 to 1."""
-
-    def silence(self) -> str:
-        if self._waited is None:
-            self._model.speed.measured(self._prompt_tokens, self.seconds)
-        hint = "A slow server needs a shorter prompt (RAG_CONTEXT_TOKENS)"
-        return f"{super().silence()}. {hint}"
-
-    def feed(self, event: Event) -> Iterator[GeneratorEvent]:
-        if error := event.get("error"):
-            raise self.failed(text_of(error, "message") or text_of(error))
-        if usage := event.get("usage"):
-            self._count(usage)
-        choice = field_of(event, "choices", 0)
-        yield from self.text.feed(self._delta(field_of(choice, "delta")))
-        self.reason = text_of(choice, "finish_reason") or self.reason
-
-    def _delta(self, delta: object) -> str:
-        """Return the text of a delta. Fields with the model's reasoning are no text."""
-        text = text_of(delta, "content")
-        # The first event may have only the role and come before the prompt is processed.
-        begun = text or text_of(delta, "reasoning_content") or text_of(delta, "reasoning")
-        if begun and self._waited is None:
-            self._waited = self._model.clock() - self._sent
-            self.seconds = self._model.chunk_seconds
-        return text
-
-    def _count(self, usage: object) -> None:
-        prompt, written = field_of(usage, "prompt_tokens"), field_of(usage, "completion_tokens")
-        self.usage = usage_of(prompt, written)
-        cached = tokens_of(field_of(usage, "prompt_tokens_details", "cached_tokens")) or 0
-        if read := self.usage.input_tokens:
-            self._uncached = 1 - min(cached / read, 1)
-
-    def close(self) -> Iterator[GeneratorEvent]:
-        if self._waited is not None:
-            read = round(self._prompt_tokens * self._uncached)
-            self._model.speed.measured(read, self._waited)
-        yield from super().close()
+def _count(usage: object, response: Response) -> None:
+    """Read the tokens of a response, and how many of the prompt were cached."""
+    prompt, written = field_of(usage, "prompt_tokens"), field_of(usage, "completion_tokens")
+    response.usage = usage_of(prompt, written)
+    cached = tokens_of(field_of(usage, "prompt_tokens_details", "cached_tokens")) or 0
+    if read := response.usage.input_tokens:
+        response.uncached = 1 - min(cached / read, 1)
 
 
 @dataclass(slots=True)
