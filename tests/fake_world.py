@@ -360,15 +360,17 @@ class World:
         consult = ConsultBook(
             retrieve=self.retriever,
             places=PageLocator(self.index),
-            refusal_policy=RefusalPolicy(refusal_threshold, answer_threshold),
+            refusal_policy=RefusalPolicy(
+                refusal_threshold, answer_threshold, model=generator is not None
+            ),
         )
-        answering = AnswerQuestion(
+        similarity = self.retriever.analysis.similarity
+        return AnswerQuestion(
             consult=consult,
             chapters=ConsultChapters(consult, split_sentences),
-            write=WriteAnswer(split_sentences, self.retriever.analysis.similarity),
+            write=WriteAnswer(split_sentences, similarity, model=generator),
             figures=ShowFigures(self.index),
         )
-        return answering.written_by(generator) if generator else answering
 
 
 _TERMS = IndexTerms()

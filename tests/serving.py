@@ -132,4 +132,8 @@ async def _with_generator(
     settings: Settings, generator: ScriptedGenerator
 ) -> AsyncIterator[Application]:
     async with application(settings) as rag:
-        yield replace(rag, answer=rag.answer.written_by(generator))
+        answer = rag.answer
+        policy = replace(answer.consult.refusal_policy, model=True)
+        consult = replace(answer.consult, refusal_policy=policy)
+        write = replace(answer.write, model=generator)
+        yield replace(rag, answer=replace(answer, consult=consult, write=write))

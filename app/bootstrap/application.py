@@ -135,9 +135,7 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
         log = await stack.enter_async_context(question_log(settings))
         count_tokens = await asyncio.to_thread(token_counter)
         local = await local_embedder(embedder)
-        retrieve, answer = _answering(
-            settings, index, embedder, local, reranker, model, log, count_tokens
-        )
+        answer = _answering(settings, index, embedder, local, reranker, model, log, count_tokens)
         ledgers = ledger_store(settings)
         gc.set_threshold(_NEW_OBJECTS)
         yield Application(
@@ -146,7 +144,7 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             index=index,
             ledgers=ledgers,
             cite=CiteParagraph(index, ledgers),
-            retrieve=retrieve,
+            retrieve=answer.consult.retrieve,
             answer=answer,
             glossary=LookUpTerms(index),
             pages=book_pages(settings),
@@ -164,7 +162,7 @@ def _answering(
     model: ChatModel | None,
     log: QuestionLog | None,
     count_tokens: Callable[[str], int],
-) -> tuple[Retrieve, AnswerQuestion]:
+) -> AnswerQuestion:
     """Build the use cases that search and answer."""
     terms, bounds = IndexTerms(), TermUpperBounds(index)
     lexical = LexicalEncoder(terms.of_document, terms.of_query)
@@ -186,16 +184,16 @@ def _answering(
         refusal_policy=RefusalPolicy(
             settings.refusal_threshold,
             settings.answer_threshold,
+            model=model is not None,
             relevance_threshold=settings.relevance_threshold,
         ),
         context_tokens=settings.context_tokens,
     )
     scorers = paragraph_scorers(embedder, reranker)
-    answer = AnswerQuestion(
+    return AnswerQuestion(
         consult=consult,
         chapters=ConsultChapters(consult, split_sentences),
-        write=WriteAnswer(split_sentences, similarity, scorers),
+        write=WriteAnswer(split_sentences, similarity, scorers, model),
         figures=ShowFigures(index, settings.image_origins.split(",")),
         question_log=log,
     )
-    return retrieve, answer.written_by(model) if model else answer

@@ -26,7 +26,6 @@ from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
-from app.services.ports import Generator
 from app.services.question_log import QuestionLog
 from app.services.recording import Recording, current, stage
 from app.services.show_figures import ShowFigures
@@ -48,12 +47,6 @@ class AnswerQuestion:
     figures: ShowFigures
     question_log: QuestionLog | None = None
     """The owner's log of readers' questions; None if it is off."""
-
-    def written_by(self, model: Generator) -> AnswerQuestion:
-        """Return a copy in which a model writes the answers."""
-        policy = replace(self.consult.refusal_policy, model=True)
-        consult = replace(self.consult, refusal_policy=policy)
-        return replace(self, write=replace(self.write, model=model), consult=consult)
 
     async def answer(self, request: AskRequest) -> Answer:
         """Return the whole answer. Raises as `stream` does."""
