@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
-from app.adapters.fastembed.models import download, load_embedder
+from app.adapters.fastembed.models import download, kinds, load
 from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import inner_products
 from app.domain.errors import ConfigError
@@ -70,7 +70,7 @@ async def test_a_multilingual_model_compares_questions_with_paragraphs_of_anothe
     folder: Path,
 ) -> None:
     """E5 expects to be told which of the two a text is."""
-    model = load_embedder(EMBEDDER, folder)
+    model = load(kinds()[0], EMBEDDER, folder)
     embedder = FastembedEmbedder(model, "intfloat/multilingual-e5-large")
     assert "query" in words_of(await embedder.embed_query("owl"), 0.4)
     (passage,) = await embed_documents(embedder, ["owl"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.adapters.fastembed.models import load_embedder
+from app.adapters.fastembed.models import kinds, load
 from app.domain.cost import Tariff
 from app.domain.document import Span
 from app.domain.retrieval.query import Vector
@@ -64,7 +64,7 @@ class FastembedEmbedder:
     @classmethod
     def load(cls, name: str, folder: Path) -> FastembedEmbedder:
         """Read the model from the folder of models. ConfigError if that fails."""
-        return cls(load_embedder(name, folder), name)
+        return cls(load(kinds()[0], name, folder), name)
 
     async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
         """Yield the vectors of each finished batch."""

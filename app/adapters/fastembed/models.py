@@ -24,24 +24,11 @@ _SETUP = "scripts/setup local"
 _Model = TypeVar("_Model")
 
 
-def load_embedder(name: str, folder: Path) -> TextEmbedding:
-    """Raises ConfigError if the model is unknown, missing or damaged."""
-    return _load(_kinds()[0], name, folder)
-
-
-def load_reranker(name: str, folder: Path) -> TextCrossEncoder:
-    """Raises ConfigError if the model is unknown, missing or damaged.
-
-    It uses one thread, so that its CPU time can be measured.
-    """
-    return _load(_kinds()[1], name, folder, threads=1)
-
-
 def download(name: str, folder: Path, announce: Callable[[str], None]) -> None:
     """Download the model unless it is there, with progress on stderr. Raises ConfigError."""
     known = {
         one["model"]: (kind, one["size_in_GB"])
-        for kind in _kinds()
+        for kind in kinds()
         for one in kind.list_supported_models()
     }
     if name not in known:
@@ -49,10 +36,11 @@ def download(name: str, folder: Path, announce: Callable[[str], None]) -> None:
         raise ConfigError(message)
     kind, gigabytes = known[name]
     announce(f"{name}, {1_000 * gigabytes:.0f} MB, in {folder}")
-    _load(kind, name, folder, lazy_load=True, local_files_only=False)
+    load(kind, name, folder, lazy_load=True, local_files_only=False)
 
 
-def _kinds() -> tuple[type[TextEmbedding], type[TextCrossEncoder]]:
+def kinds() -> tuple[type[TextEmbedding], type[TextCrossEncoder]]:
+    """Raises ConfigError if fastembed is not installed."""
     try:
         from fastembed import TextEmbedding  # noqa: PLC0415 - takes a second
         from fastembed.rerank.cross_encoder import TextCrossEncoder  # noqa: PLC0415
@@ -64,7 +52,8 @@ def _kinds() -> tuple[type[TextEmbedding], type[TextCrossEncoder]]:
     return TextEmbedding, TextCrossEncoder
 
 
-def _load(kind: Callable[..., _Model], name: str, folder: Path, **options: object) -> _Model:
+def load(kind: Callable[..., _Model], name: str, folder: Path, **options: object) -> _Model:
+    """Raises ConfigError if the model is unknown, missing or damaged."""
     copied = str(folder / name) if (folder / name).is_dir() else None
     given = {"local_files_only": True, "specific_model_path": copied, "cuda": False, **options}
     try:

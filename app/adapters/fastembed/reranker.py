@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
-from app.adapters.fastembed.models import load_reranker
+from app.adapters.fastembed.models import kinds, load
 from app.services.ports import in_thread
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ class FastembedReranker:
     calibrated = False
     reads_paragraphs = True
 
-    def __init__(self, model: TextCrossEncoder, name: str, seconds: float = SECONDS) -> None:
+    def __init__(self, model: TextCrossEncoder, name: str) -> None:
         self.name = name
         self._model = model
-        self._seconds = seconds
+        self._seconds = SECONDS
         self._multilingual = bool(_MULTILINGUAL.search(name))
         self._known: LRUCache[tuple[str, str], float] = LRUCache(_CACHED)
         self._lock = threading.Lock()
@@ -46,7 +46,8 @@ class FastembedReranker:
     @classmethod
     def load(cls, name: str, folder: Path) -> FastembedReranker:
         """Read the model from the folder of models. ConfigError if that fails."""
-        return cls(load_reranker(name, folder), name)
+        # With one thread its CPU time can be measured.
+        return cls(load(kinds()[1], name, folder, threads=1), name)
 
     def reads(self, asked_in: str, language: str) -> bool:
         return self._multilingual or asked_in == language == _MODEL_LANGUAGE

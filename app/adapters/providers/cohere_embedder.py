@@ -149,10 +149,8 @@ class CohereEmbedder:
         vector = array("f", [math.nan if value is None else value for value in row])
         if len(vector) != self.dimension:
             fault = f"of {len(vector)} dimensions instead of {self.dimension}"
-        elif not math.isfinite(sum(vector)):
-            fault = "with values that are not finite"
-        elif not any(vector):
-            fault = "of zeros only"
+        elif not (math.isfinite(sum(vector)) and any(vector)):
+            fault = "of zeros only, or with values that are not finite"
         else:
             return vector
         message = f"model {self.space} returned a vector {fault}, for a text"

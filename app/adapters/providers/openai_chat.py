@@ -176,7 +176,7 @@ class PromptSpeed:
     """
 
     seconds_per_token: float = _ASSUMED
-    _slow: bool = False
+    _warned: bool = False
 
     def measured(self, tokens: int, seconds: float) -> None:
         """Record that the first token came `seconds` after a prompt of which `tokens` were read.
@@ -198,10 +198,9 @@ class PromptSpeed:
             if context[at].tokens <= left or not kept:
                 kept.add(at)
                 left -= context[at].tokens
-        slow = len(kept) < len(context) and self.seconds_per_token > _ASSUMED
-        if slow and not self._slow:
+        if len(kept) < len(context) and self.seconds_per_token > _ASSUMED and not self._warned:
+            self._warned = True
             speed = round(1 / self.seconds_per_token, 1)
             fields = {"prompt_tokens_per_second": speed, "setting": "RAG_CONTEXT_TOKENS"}
             logger.warning("openai.slow_server", extra=fields)
-        self._slow = slow
         return [context[at] for at in sorted(kept)]
