@@ -116,13 +116,16 @@ async def test_a_dead_provider_costs_a_few_questions_their_time_and_known_ones_n
     assert asked == ["known", "new 0", "new 1", "new 2"]
 
 
+UNUSABLE = "of zeros only, or with values that are not finite"
+
+
 @pytest.mark.parametrize(
     ("vector", "fault"),
     [
-        ([0.0] * 1_024, "of zeros only"),
-        ([float("nan")] * 1_024, "with values that are not finite"),
-        ([float("inf"), *[0.0] * 1_023], "with values that are not finite"),
-        ([None] * 1_024, "with values that are not finite"),
+        ([0.0] * 1_024, UNUSABLE),
+        ([float("nan")] * 1_024, UNUSABLE),
+        ([float("inf"), *[0.0] * 1_023], UNUSABLE),
+        ([None] * 1_024, UNUSABLE),
         ([1.0], "of 1 dimensions instead of 1024"),
     ],
     ids=lambda one: str(one)[:20],
