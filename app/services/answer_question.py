@@ -83,15 +83,13 @@ class AnswerQuestion:
         if self.question_log and request.by_reader:
             answer = self.question_log.add(request, answer, record, scope.every)
         record.answer = answer
-        if _logger.isEnabledFor(logging.INFO):
-            fields: dict[str, object] = {
-                "books": request.filter.books,
-                "mode": answer.mode,
-                "confidence": answer.confidence,
-                "degraded": answer.degraded,
-                **record.fields(),
-            }
-            _logger.info("answer.finished", extra=fields)
+        fields: dict[str, object] = {
+            "books": request.filter.books,
+            "mode": answer.mode,
+            "confidence": answer.confidence,
+            "degraded": answer.degraded,
+        }
+        _logger.info("answer.finished", extra=fields | record.fields())
         return answer
 
     async def _read(self, request: AskRequest, scope: BookScope) -> Consultation | Answer:

@@ -53,13 +53,14 @@ class WriteAnswer:
     model: Generator | None = None
     """Writes the answers; without one, they are extractive."""
 
-    async def events(self, found: Consultation | Answer) -> AsyncGenerator[AnswerEvent, None]:
+    def events(self, found: Consultation | Answer) -> AsyncGenerator[AnswerEvent, None]:
         """Yield the events of the answer. Raises ProviderError."""
         if isinstance(found, Consultation) and self.model and _may_be_generated(found):
-            async with aclosing(self._generated(self.model, found)) as events:
-                async for event in events:
-                    yield event
-            return
+            return self._generated(self.model, found)
+        return self._extractive(found)
+
+    async def _extractive(self, found: Consultation | Answer) -> AsyncGenerator[AnswerEvent, None]:
+        """Tell an answer that is made already, or made of quotations."""
         if isinstance(found, Consultation):
             with stage("generation"):
                 found = _planned(await self._quotations(found), found)
