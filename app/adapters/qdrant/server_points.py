@@ -6,6 +6,7 @@ answers from what is left.
 
 from __future__ import annotations
 
+import json
 import uuid
 from array import array
 from collections.abc import Mapping, Sequence
@@ -19,13 +20,12 @@ from app.adapters.qdrant.payload import (
     POSITION_FIELD,
     SPARSE,
     TAGS_FIELD,
-    TENANT_FIELD,
     conditions,
     index_point,
     to_payload,
 )
 from app.adapters.qdrant.server_records import StoredGeneration
-from app.adapters.qdrant.server_store import GENERATION_FIELD, ServerStore, match_any
+from app.adapters.qdrant.server_store import GENERATION_FIELD, TENANT_FIELD, ServerStore, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
@@ -49,13 +49,12 @@ def _mask(generation: str) -> int:
     return int.from_bytes(blake2b(generation.encode(), digest_size=16).digest(), "big")
 
 
-def _checksum(point: IndexPoint) -> str:
-    """Return a 128-bit hash of the chunk with its id, the sparse vector, and the signs of the dense
-    one, in hex.
+def _checksum(payload: Mapping[str, object], point: IndexPoint) -> str:
+    """Return a 128-bit hash of payload, sparse vector, and signs of the dense one, in hex.
 
     Stores scale dense vectors to length 1 and sort the terms of sparse ones; both keep the hash.
     """
-    digest = blake2b(repr(point.chunk).encode(), digest_size=16)
+    digest = blake2b(json.dumps(payload, sort_keys=True).encode(), digest_size=16)
     terms = sorted(zip(point.sparse.indices, point.sparse.values, strict=True))
     digest.update(array("I", [term for term, _ in terms]).tobytes())
     digest.update(array("f", [value for _, value in terms]).tobytes())
@@ -143,11 +142,12 @@ def point_of(generation: str, point: IndexPoint) -> models.PointStruct:
     vectors: dict[str, models.Vector] = {DENSE: point.dense.tolist()}
     if point.sparse.indices:
         vectors[SPARSE] = _sparse(point.sparse)
+    payload = to_payload(point.chunk)
+    payload |= {TENANT_FIELD: point.chunk.book, GENERATION_FIELD: generation}
     return models.PointStruct(
         id=point_id(generation, point.chunk.chunk_id),
         vector=vectors,
-        payload=to_payload(point.chunk)
-        | {GENERATION_FIELD: generation, _CHECKSUM_FIELD: _checksum(point)},
+        payload=payload | {_CHECKSUM_FIELD: _checksum(payload, point)},
     )
 
 
@@ -199,8 +199,9 @@ async def _counts(store: ServerStore, collection: str, keys: Sequence[str]) -> M
 
 def _is_intact(record: models.Record) -> bool:
     """Whether the point has the checksum that is in its payload."""
-    payload = record.payload or {}
+    payload = dict(record.payload or {})
+    stated = payload.pop(_CHECKSUM_FIELD, None)
     try:
-        return bool(payload[_CHECKSUM_FIELD] == _checksum(index_point(payload, record.vector)))
+        return bool(stated == _checksum(payload, index_point(payload, record.vector)))
     except (IndexUnreadable, AttributeError, KeyError, TypeError):
         return False

@@ -17,12 +17,11 @@ from app.adapters.qdrant.payload import (
     POSITION_FIELD,
     SPARSE,
     TAGS_FIELD,
-    TENANT_FIELD,
 )
 from app.domain.errors import StorageError
 
+TENANT_FIELD = "book"
 GENERATION_FIELD = "generation"
-
 
 BATCH = 256
 """Points in one upsert or read with vectors: about 1 MB at 1,024 dimensions."""

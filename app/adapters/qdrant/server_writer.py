@@ -12,13 +12,18 @@ from dataclasses import replace
 from qdrant_client import models
 
 from app.adapters.qdrant.payload import (
-    TENANT_FIELD,
     check_count,
     check_dimension,
 )
 from app.adapters.qdrant.server_points import condition_of, missing_points, point_of
 from app.adapters.qdrant.server_records import BookRecord, Lease, Records, StoredGeneration
-from app.adapters.qdrant.server_store import BATCH, GENERATION_FIELD, ServerStore, match_any
+from app.adapters.qdrant.server_store import (
+    BATCH,
+    GENERATION_FIELD,
+    TENANT_FIELD,
+    ServerStore,
+    match_any,
+)
 from app.domain.book_id import BookId
 from app.domain.errors import RagError, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
