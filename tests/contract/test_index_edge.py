@@ -13,7 +13,7 @@ from qdrant_edge import EdgeShard
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_folder import BookFolder
-from app.adapters.qdrant.edge_shard import load_shard
+from app.adapters.qdrant.edge_generation import load_shard
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexBusy, StorageError

@@ -6,7 +6,7 @@ RAG_HOME/index/<book>/
     000007/       a generation, never changed once it is in `current`
         manifest  with the size of each other file and one hash of their content
         shard/    the engine's files
-        terms     document frequencies
+        terms     document frequency and highest weight of each term
 
 Any other folder is being written or removed, or a crash left it behind. The first line of `current`
 and `manifest` is the SHA-256 of the rest, which is JSON.
@@ -75,10 +75,6 @@ class StoredGeneration:
         }
         _write_sealed(folder / _MANIFEST, data)
         _sync_folder(folder)
-
-    def stamp(self) -> Stamp:
-        """None if the generation was removed."""
-        return _stamp(self.folder / _MANIFEST)
 
     def wrong_sizes(self) -> list[Path]:
         """The files that are missing, or whose size has changed."""
