@@ -189,7 +189,7 @@ class Generation:
         """Return those of the chunks that are in this generation, by id; uses the cache."""
         found = self.cached(chunk_ids)
         if missing := [name for name in chunk_ids if name not in found]:
-            records = self.shard.retrieve([*missing], with_payload=True, with_vector=False)
+            records = self.shard.retrieve([*missing], with_payload=[CHUNK_FIELD], with_vector=False)
             fresh = {str(record.id): from_payload(record.payload) for record in records}
             with self._lock:
                 self._known.update(fresh)
