@@ -17,19 +17,19 @@ from app.adapters.qdrant.payload import (
     in_reading_order,
     index_point,
 )
-from app.adapters.qdrant.server_catalogue import Catalogue
+from app.adapters.qdrant.server_catalogue import Catalogue, damage
 from app.adapters.qdrant.server_client import public_address
 from app.adapters.qdrant.server_points import (
+    BATCH,
+    ServerStore,
     best_scores,
     chunk_id_of,
     condition_of,
-    damage,
     point_id,
     search_points,
 )
 from app.adapters.qdrant.server_records import BookRecord, Records, StoredGeneration
-from app.adapters.qdrant.server_store import BATCH, ServerStore
-from app.adapters.qdrant.server_writer import ServerWriter, delete_others
+from app.adapters.qdrant.server_writer import ServerWriter, create_collections, delete_others
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, InputError, StorageError
@@ -69,7 +69,7 @@ class ServerIndex:
     async def begin(self, book: BookId, dimension: int) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         await self.books()  # for the server's version
-        await self._store.create(dimension)
+        await create_collections(self._store, dimension)
         record = await self._records.take(BookId(book))
         switched = self._catalogue.look_again
         writer = ServerWriter(self._records, record, dimension, switched)

@@ -21,7 +21,7 @@ from qdrant_client import models
 
 from app.adapters.qdrant.payload import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.server_errors import CollectionMissing
-from app.adapters.qdrant.server_store import ServerStore, match_any
+from app.adapters.qdrant.server_points import ServerStore, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, IndexUnreadable, StorageError
 from app.domain.indexed_book import BookManifest
@@ -150,23 +150,16 @@ class Records:
         The write ordering is `MEDIUM`: a leader among the live replicas orders the writes. `STRONG`
         would refuse all writes while one fixed leader is down.
         """
-        payload, ordering = _payload(new), models.WriteOrdering.MEDIUM
-        if old.revision:
-            await self.store.client.overwrite_payload(
-                self.store.books,
-                payload=payload,
-                points=_as_read(old),
-                wait=True,
-                ordering=ordering,
-            )
-        else:
-            await self.store.client.upsert(
-                self.store.books,
-                points=[models.PointStruct(id=_point_id(new.book), vector={}, payload=payload)],
-                wait=True,
-                ordering=ordering,
-                update_filter=_as_read(old),
-            )
+        point = models.PointStruct(id=_point_id(new.book), vector={}, payload=_payload(new))
+        mode = models.UpdateMode.UPDATE_ONLY if old.revision else models.UpdateMode.INSERT_ONLY
+        await self.store.client.upsert(
+            self.store.books,
+            points=[point],
+            wait=True,
+            ordering=models.WriteOrdering.MEDIUM,
+            update_filter=_as_read(old),
+            update_mode=mode,
+        )
 
     async def delete(self, record: BookRecord) -> None:
         """Delete the record unless another process has written it since."""

@@ -5,25 +5,34 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from qdrant_client import models
 
 from app.adapters.qdrant.payload import (
+    DENSE,
+    POSITION_FIELD,
+    SPARSE,
+    TAGS_FIELD,
     check_count,
     check_dimension,
+    to_payload,
 )
-from app.adapters.qdrant.server_points import condition_of, missing_points, point_of
-from app.adapters.qdrant.server_records import BookRecord, Lease, Records, StoredGeneration
-from app.adapters.qdrant.server_store import (
+from app.adapters.qdrant.server_catalogue import CHECKSUM_FIELD, checksum, missing_points
+from app.adapters.qdrant.server_points import (
     BATCH,
     GENERATION_FIELD,
     TENANT_FIELD,
     ServerStore,
+    condition_of,
     match_any,
+    point_id,
+    sparse_vector,
 )
+from app.adapters.qdrant.server_records import BookRecord, Lease, Records, StoredGeneration
 from app.domain.book_id import BookId
 from app.domain.errors import RagError, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
@@ -32,6 +41,65 @@ _log = logging.getLogger(__name__)
 
 
 RENEW_SECONDS = 20.0
+
+
+async def create_collections(store: ServerStore, dimension: int) -> None:
+    """Create the two collections and their indexes where they are missing. StorageError."""
+    await _create(
+        store,
+        store.books,
+        {"revision": models.PayloadSchemaType.KEYWORD},
+        vectors_config={},
+        # If fewer replicas than this factor accept a write, Qdrant reports an error but keeps the
+        # write on those that did. With 1, replicas that failed are disabled instead, so two
+        # replicas of a record never differ.
+        write_consistency_factor=1,
+    )
+    keyword, integer = models.KeywordIndexType.KEYWORD, models.IntegerIndexType.INTEGER
+    other = models.KeywordIndexParams(type=keyword, enable_hnsw=False)
+    await _create(
+        store,
+        store.points(dimension),
+        {
+            # The tenant key alone has an HNSW graph for each value, that is, each book. The other
+            # fields filter within a book: few enough points match to compare them all.
+            TENANT_FIELD: models.KeywordIndexParams(type=keyword, is_tenant=True),
+            GENERATION_FIELD: other,
+            TAGS_FIELD: other,
+            POSITION_FIELD: models.IntegerIndexParams(type=integer, enable_hnsw=False),
+        },
+        vectors_config={
+            DENSE: models.VectorParams(size=dimension, distance=models.Distance.COSINE)
+        },
+        sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+        # One HNSW graph for each book, and one over all for questions without a book.
+        hnsw_config=models.HnswConfigDiff(m=16, payload_m=16),
+        # Writes go on while a node of two replicas is lost; of three, two agree.
+        write_consistency_factor=(store.replicas + 1) // 2,
+    )
+
+
+async def _create(
+    store: ServerStore,
+    name: str,
+    indexes: Mapping[str, models.PayloadSchemaType | models.PayloadSchemaParams],
+    **layout: Any,  # noqa: ANN401 - arguments of `create_collection`
+) -> None:
+    if not await store.client.collection_exists(name):
+        try:
+            await store.client.create_collection(
+                name,
+                shard_number=1,  # document frequencies are counted in each shard
+                replication_factor=store.replicas,
+                **layout,
+            )
+        except StorageError:
+            if not await store.client.collection_exists(name):  # by another process
+                raise
+    present = (await store.client.get_collection(name)).payload_schema or {}
+    for field, schema in indexes.items():
+        if field not in present:
+            await store.client.create_payload_index(name, field, field_schema=schema, wait=True)
 
 
 async def delete_others(
@@ -84,7 +152,7 @@ class ServerWriter:
         for point in points:
             check_dimension(self._book, "of this run", self._dimension, len(point.dense))
         for start in range(0, len(points), BATCH):
-            batch = [point_of(self._key, point) for point in points[start : start + BATCH]]
+            batch = [_point_of(self._key, point) for point in points[start : start + BATCH]]
             await self._store.client.upsert(self._collection, points=batch, wait=True)
             self._count += len(batch)
 
@@ -162,3 +230,16 @@ class ServerWriter:
 
     def _warn(self, event: str, error: RagError) -> None:
         _log.warning(event, extra={"book": self._book, "reason": str(error)})
+
+
+def _point_of(generation: str, point: IndexPoint) -> models.PointStruct:
+    vectors: dict[str, models.Vector] = {DENSE: point.dense.tolist()}
+    if point.sparse.indices:
+        vectors[SPARSE] = sparse_vector(point.sparse)
+    payload = to_payload(point.chunk)
+    payload |= {TENANT_FIELD: point.chunk.book, GENERATION_FIELD: generation}
+    return models.PointStruct(
+        id=point_id(generation, point.chunk.chunk_id),
+        vector=vectors,
+        payload=payload | {CHECKSUM_FIELD: checksum(payload, point)},
+    )
