@@ -166,9 +166,7 @@ async def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_bo
 ) -> None:
     index = index_of(client)
     await publish(index, "broken", points("broken", [1]))
-    await client.set_payload(
-        "textbook~books", {"layout": 0}, models.Filter(), key="generations[0].manifest"
-    )
+    await client.set_payload("textbook~books", {"layout": 0}, models.Filter())
     with pytest.raises(StorageError, match=f"broken: not an index of layout {LAYOUT}"):
         await index.check()
     await publish(index, "book", points("book", [1]))

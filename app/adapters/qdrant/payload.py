@@ -89,10 +89,10 @@ def index_point(payload: Mapping[str, Any] | None, vectors: Any) -> IndexPoint: 
 
 
 def in_reading_order(records: Iterable[tuple[str, Mapping[str, object] | None]]) -> list[str]:
-    """Sort chunk ids by the `ORDER_FIELDS` of their payloads."""
+    """Sort point ids by the `ORDER_FIELDS` of their payloads."""
     place = itemgetter(*ORDER_FIELDS)
-    keyed = [(place(payload or {}), chunk_id) for chunk_id, payload in records]
-    return [chunk_id for _, chunk_id in sorted(keyed)]
+    keyed = sorted((place(payload or {}), point_id) for point_id, payload in records)
+    return [point_id for _, point_id in keyed]
 
 
 def check_dimension(book: BookId, model: str, expected: int, got: int) -> None:

@@ -23,7 +23,6 @@ from app.adapters.qdrant.server_points import (
     BATCH,
     ServerStore,
     best_scores,
-    chunk_id_of,
     condition_of,
     point_id,
     search_points,
@@ -167,12 +166,12 @@ class ServerIndex:
         return Snapshot(current.manifest, self._in_reading_order(current))
 
     async def _in_reading_order(self, one: StoredGeneration) -> AsyncIterator[list[IndexPoint]]:
-        key, collection = one.key, self._store.points(one.manifest.dimension)
-        condition = condition_of({key: one.manifest.book})
+        collection = self._store.points(one.manifest.dimension)
+        condition = condition_of({one.key: one.manifest.book})
         records = self._store.scroll(collection, condition, list(ORDER_FIELDS))
-        ids = in_reading_order([(chunk_id_of(key, one.id), one.payload) async for one in records])
+        ids = in_reading_order([(str(found.id), found.payload) async for found in records])
         for start in range(0, len(ids), BATCH):
-            asked = [point_id(key, chunk_id) for chunk_id in ids[start : start + BATCH]]
+            asked = ids[start : start + BATCH]
             read = await self._store.client.retrieve(collection, asked, with_vectors=True)
             found = {one.id: index_point(one.payload, one.vector) for one in read}
             yield [found[one] for one in asked if one in found]

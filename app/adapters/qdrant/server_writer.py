@@ -39,7 +39,6 @@ from app.domain.indexed_book import BookManifest, IndexPoint
 
 _log = logging.getLogger(__name__)
 
-
 RENEW_SECONDS = 20.0
 
 
@@ -137,7 +136,7 @@ class ServerWriter:
         self._count = 0
         self._renewing: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
-        self._may_be_published = self._done = False
+        self._done = False
 
     async def start(self) -> None:
         """Delete leftovers of a crash and begin to renew the lease. StorageError."""
@@ -168,9 +167,7 @@ class ServerWriter:
         intact = [one for one in kept if one.key not in missing][:1]
         await self._switch(BookRecord(self._book, generations=(current, *intact)))
         try:
-            for one in kept:
-                if one not in intact:
-                    await self._delete(one.key)
+            await self._delete([one.key for one in kept if one not in intact])
         except RagError as error:
             self._warn("index.prune_failed", error)
         return published
@@ -178,7 +175,6 @@ class ServerWriter:
     async def _switch(self, new: BookRecord) -> None:
         """Put the new record, without a lease, in place of ours."""
         await self._stop_renewing()
-        self._may_be_published = True
         try:
             await self._records.put(self._record, new)
         except StorageError as error:
@@ -199,14 +195,15 @@ class ServerWriter:
             # The record first: with its new revision, a publication that is still under way fails.
             # If this write fails, the generation may be current; if not, the next run deletes it.
             record = await self._records.put(self._record, replace(self._record, lease=None))
-            await self._delete(self._key)
-            if not record.generations and not self._may_be_published:
+            await self._delete([self._key])
+            if not record.generations:
                 await self._records.delete(record)
         except RagError as error:
             self._warn("index.prune_failed", error)
 
-    async def _delete(self, key: str) -> None:
-        await self._store.delete_points(condition_of({key: self._book}))
+    async def _delete(self, keys: Sequence[str]) -> None:
+        if keys:
+            await self._store.delete_points(condition_of(dict.fromkeys(keys, self._book)))
 
     async def _renew_lease(self) -> None:
         """Renew the lease meanwhile: embedding a book can take hours."""
