@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from app.api.limits import ANSWER, MAX_BUCKETS, FairQueue, RateLimit, site
 from app.domain.errors import Overloaded
 from tests.owl_server import QUESTION, assert_problem, events_of
-from tests.serving import ScriptedGenerator, connected, offline_settings, serving
+from tests.serving import ScriptedGenerator, connected, offline_settings
 
 
 class Clock:
@@ -61,22 +60,10 @@ def test_a_client_is_an_address_or_an_ipv6_site(one: str, other: str, same: bool
 
 
 @pytest.fixture(scope="module")
-def generator() -> ScriptedGenerator:
-    return ScriptedGenerator()
-
-
-@pytest.fixture(scope="module")
-def strict(
-    owl_home: Path, generator: ScriptedGenerator, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[httpx.Client]:
+def strict(own_home: Path, generator: ScriptedGenerator) -> Iterator[httpx.Client]:
     """A client of a server that takes four questions and waits a second for an answer."""
-    home = tmp_path_factory.mktemp("strict") / "rag"
-    settings = offline_settings(Path(shutil.copytree(owl_home, home)), questions_per_minute=4)
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        serving(settings, generator.open) as address,
-        httpx.Client(base_url=address, timeout=30) as client,
-    ):
+    settings = offline_settings(own_home, questions_per_minute=4)
+    with pytest.MonkeyPatch.context() as patch, connected(settings, generator.open) as client:
         patch.setattr("app.api.asking.ANSWER_SECONDS", 1.0)
         yield client
 
