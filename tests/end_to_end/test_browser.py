@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from app.api.problems import ErrorEvent
 from app.domain.answer import (
@@ -152,18 +152,14 @@ def test_what_no_paragraph_supports_is_marked(opened: Page) -> None:
     expect(opened.get_by_text("no paragraph was found that says this")).to_be_visible()
 
 
-def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(
-    browser: Browser, site: str
-) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 780})
-    page = context.new_page()
+def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(page: Page, site: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 780})
     page.goto(site + PAGE)
     ask(page, QUESTION)
     page.locator(".tbr-answer").get_by_role("link").first.click()
     expect(page.locator(CITED).first).to_be_in_viewport()
     expect(page.get_by_role("dialog", name="Ask this book")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    context.close()
 
 
 def test_a_question_under_way_is_asked_again_on_the_next_page(opened: Page, site: str) -> None:
