@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.adapters.reading.drafts import BETWEEN, NO_SPAN, Draft, runs_of
-from app.adapters.reading.sections import classify
+from app.adapters.reading.sections import Section, in_sections
 from app.adapters.reading.themes import Theme, fallback
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, SourceWarning
 from app.domain.edition import ONLY, Edition
@@ -17,8 +17,6 @@ from app.domain.urls import with_anchor
 
 _MOST_TERMS = 30
 """Terms of a block; each of its chunks is indexed with all of them."""
-_INNERMOST = 7
-"""The level of a section that ends at the next heading."""
 _NAMED = 5
 """Files that a warning names."""
 _WORD = re.compile(r"\w+")
@@ -80,14 +78,14 @@ def build_document(
     If `source` is None, spans are those of the blocks' texts, joined by blank lines.
     """
     title = _title_of(info, drafts)
-    kept = [one for one in classify(drafts, title) if one.text.strip()]
+    kept = [(one, section) for one, section in in_sections(drafts, title) if one.text.strip()]
     return Document(
         info.file,
         title,
         info.chapter or title,
         info.url,
-        BETWEEN.join(one.text for one in kept) if source is None else source,
-        tuple(_blocks(info, title, kept, exact=source is None, has_elements=shown is not None)),
+        BETWEEN.join(one.text for one, _ in kept) if source is None else source,
+        tuple(_blocks(info, kept, exact=source is None, has_elements=shown is not None)),
         language=info.language.partition("-")[0],
         shown=shown,
         chapter_number=info.chapter_number,
@@ -102,10 +100,10 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
 
 
 def _blocks(
-    info: PageInfo, title: str, drafts: Sequence[Draft], *, exact: bool, has_elements: bool
+    info: PageInfo, drafts: Sequence[tuple[Draft, Section]], *, exact: bool, has_elements: bool
 ) -> Iterator[Block]:
     at, span = 0, (0, 0)
-    for draft, (path, section) in zip(drafts, _sections(title, drafts), strict=True):
+    for draft, section in drafts:
         own = (at, at + len(draft.text))
         at = own[1] + len(BETWEEN)
         if exact:
@@ -113,7 +111,7 @@ def _blocks(
         elif draft.span != NO_SPAN:
             span = draft.span  # else it is of the same place as the block before it
         ids = (ident for _, ident in reversed(draft.signatures) if ident)
-        anchor, runs = next(ids, section), runs_of(draft.marked)
+        anchor, runs = next(ids, section.anchor), runs_of(draft.marked)
         said = runs.replace(RUN_BOUNDARY, " ").replace(RUN_GLUE, "")
         is_authors = draft.kind is not BlockKind.HEADING and not is_content_id(draft.element_id)
         yield Block(
@@ -121,7 +119,7 @@ def _blocks(
             draft.text,
             info.file,
             *span,
-            heading_path=(*path, *(name for name, _ in draft.signatures)),
+            heading_path=(*section.path, *(name for name, _ in draft.signatures)),
             anchor=anchor,
             url=with_anchor(info.url, anchor),
             level=draft.level,
@@ -133,24 +131,3 @@ def _blocks(
             runs=runs,
             figure=draft.figure if draft.figure and draft.figure.url else None,
         )
-
-
-def _sections(title: str, drafts: Sequence[Draft]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the heading path of each block, and the id of the innermost heading that has one."""
-    headings = [one for one in drafts if one.kind is BlockKind.HEADING]
-    page = next((one for one in headings if one.text == title), None)
-    has_ids = any(one.element_id for one in headings)
-    above: list[tuple[int, Draft]] = []
-    """The headings around, each with its level; that of the page's title is 0."""
-    path: tuple[str, ...] = (title,)
-    anchor = ""
-    for draft in drafts:
-        if draft.kind is BlockKind.HEADING:
-            # A second <h1>, without an id on a page with ids, is shown in a box: no section.
-            is_second = draft.level == 1 and above[:1] == [(0, page)]
-            is_shown = is_second and has_ids and not draft.element_id
-            level = 0 if draft is page else _INNERMOST if is_shown else draft.level
-            above = [*((at, one) for at, one in above if at < level), (level, draft)]
-            path = (title, *(one.text for at, one in above if at))
-            anchor = next((one.element_id for _, one in reversed(above) if one.element_id), "")
-        yield path, anchor
