@@ -10,13 +10,16 @@ from typing import ClassVar
 from lxml.html import HtmlElement
 from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 
-from app.adapters.reading.definitions import glossary_drafts, reference_drafts
 from app.adapters.reading.drafts import EDGE, NO_SPAN, Draft, compose, runs_of, unshown
 from app.adapters.reading.inline import inline
 from app.adapters.reading.listings import code_language, code_text
-from app.adapters.reading.lists import read_list
+from app.adapters.reading.lists_and_tables import (
+    glossary_drafts,
+    read_list,
+    read_table,
+    reference_drafts,
+)
 from app.adapters.reading.sections import titled_kind
-from app.adapters.reading.tables import read_table
 from app.adapters.reading.tree import Tree, own_id, source_span
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Figure
 from app.domain.errors import FileRefused
