@@ -123,19 +123,12 @@ class _Blocks:
     def _code(self, element: HtmlElement) -> list[Draft]:
         # mdBook writes a listing as one <pre> in another.
         pres = [one for one in element.iter("pre") if one.find(".//pre") is None]
-        drafts = _lead_in(self._take_title(element, "code_title"))
+        found = _lead_in(self._take_title(element, "code_title"))
         for pre in pres:
             language, own = code_language(pre, element), own_id(pre)
-            drafts.append(
-                Draft(
-                    BlockKind.CODE,
-                    code_text(pre),
-                    source_span(pre),
-                    language=language,
-                    element_id=own,
-                )
-            )
-        return drafts if pres else self.of(element)
+            code = Draft(BlockKind.CODE, code_text(pre), source_span(pre))
+            found.append(replace(code, language=language, element_id=own))
+        return found if pres else self.of(element)
 
     def _container(self, element: HtmlElement) -> list[Draft]:
         kind = _CONTAINERS[self._roles[element]]

@@ -185,8 +185,7 @@ def chunking_config(folder: Path, strategy: str = "") -> ChunkingConfig:
         if name not in _SETTINGS:
             raise BookError(f"{name}: the settings are {', '.join(_SETTINGS)}", RAG_TOML)
         if sizes and (unknown := own.keys() - sizes):
-            message = f"{name}.{min(unknown)}: the settings are {', '.join(sizes)}"
-            raise BookError(message, RAG_TOML)
+            raise BookError(f"{name}.{min(unknown)}: the settings are {', '.join(sizes)}", RAG_TOML)
         known[name] = sizes | own if sizes and isinstance(given, dict) else given
     try:
         config = _CHUNKING.validate_python(known)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.adapters.reading.drafts import BETWEEN, NO_SPAN, Draft, runs_of
 from app.adapters.reading.sections import Section, in_sections
 from app.adapters.reading.themes import Theme, fallback
-from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, SourceWarning
+from app.domain.document import (
+    RUN_BOUNDARY,
+    RUN_GLUE,
+    Block,
+    BlockKind,
+    Document,
+    SourceWarning,
+    Span,
+)
 from app.domain.edition import ONLY, Edition
 from app.domain.identity import content_id, is_content_id
 from app.domain.links import PageText
@@ -28,7 +36,7 @@ class PageInfo:
 
     file: str
     """Path below the book's folder, with forward slashes."""
-    url: str
+    url: str = ""
     """The page's address, without fragment, percent-encoded."""
     title: str = ""
     """Title in the table of contents or front matter; "" if none."""
@@ -68,24 +76,31 @@ def left_out_warning(reason: str, files: Sequence[str]) -> SourceWarning:
 
 
 def build_document(
-    info: PageInfo,
-    drafts: Sequence[Draft],
-    source: str | None,
-    shown: PageText | None = None,
+    info: PageInfo, drafts: Sequence[Draft], source: str | None, shown: PageText | None = None
 ) -> Document:
     """Make a page's document; the paragraph ids are hashes of the blocks' texts.
 
     If `source` is None, spans are those of the blocks' texts, joined by blank lines.
     """
     title = _title_of(info, drafts)
-    kept = [(one, section) for one, section in in_sections(drafts, title) if one.text.strip()]
+    blocks: list[Block] = []
+    at, span = 0, (0, 0)
+    for draft, section in in_sections(drafts, title):
+        if not draft.text.strip():
+            continue
+        if source is None:
+            span = (at, at + len(draft.text))
+        elif draft.span != NO_SPAN:
+            span = draft.span  # else it is of the same place as the block before it
+        at += len(draft.text) + len(BETWEEN)
+        blocks.append(_block(info, draft, section, span, is_built=shown is not None))
     return Document(
         info.file,
         title,
         info.chapter or title,
         info.url,
-        BETWEEN.join(one.text for one, _ in kept) if source is None else source,
-        tuple(_blocks(info, kept, exact=source is None, has_elements=shown is not None)),
+        BETWEEN.join(one.text for one in blocks) if source is None else source,
+        tuple(blocks),
         language=info.language.partition("-")[0],
         shown=shown,
         chapter_number=info.chapter_number,
@@ -99,35 +114,25 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
     return info.title or info.file.rpartition("/")[2].partition(".")[0]
 
 
-def _blocks(
-    info: PageInfo, drafts: Sequence[tuple[Draft, Section]], *, exact: bool, has_elements: bool
-) -> Iterator[Block]:
-    at, span = 0, (0, 0)
-    for draft, section in drafts:
-        own = (at, at + len(draft.text))
-        at = own[1] + len(BETWEEN)
-        if exact:
-            span = own
-        elif draft.span != NO_SPAN:
-            span = draft.span  # else it is of the same place as the block before it
-        ids = (ident for _, ident in reversed(draft.signatures) if ident)
-        anchor, runs = next(ids, section.anchor), runs_of(draft.marked)
-        said = runs.replace(RUN_BOUNDARY, " ").replace(RUN_GLUE, "")
-        is_authors = draft.kind is not BlockKind.HEADING and not is_content_id(draft.element_id)
-        yield Block(
-            draft.kind,
-            draft.text,
-            info.file,
-            *span,
-            heading_path=(*section.path, *(name for name, _ in draft.signatures)),
-            anchor=anchor,
-            url=with_anchor(info.url, anchor),
-            level=draft.level,
-            language=draft.language,
-            terms=draft.terms[:_MOST_TERMS],
-            paragraph_id=content_id(said if _WORD.search(said) else draft.text),
-            author_id=draft.element_id if is_authors else "",
-            element_id=draft.element_id if has_elements else "",
-            runs=runs,
-            figure=draft.figure if draft.figure and draft.figure.url else None,
-        )
+def _block(info: PageInfo, draft: Draft, section: Section, span: Span, *, is_built: bool) -> Block:
+    anchor = next((ident for _, ident in reversed(draft.signatures) if ident), section.anchor)
+    runs = runs_of(draft.marked)
+    said = runs.replace(RUN_BOUNDARY, " ").replace(RUN_GLUE, "")
+    is_authors = draft.kind is not BlockKind.HEADING and not is_content_id(draft.element_id)
+    return Block(
+        draft.kind,
+        draft.text,
+        info.file,
+        *span,
+        heading_path=(*section.path, *(name for name, _ in draft.signatures)),
+        anchor=anchor,
+        url=with_anchor(info.url, anchor),
+        level=draft.level,
+        language=draft.language,
+        terms=draft.terms[:_MOST_TERMS],
+        paragraph_id=content_id(said if _WORD.search(said) else draft.text),
+        author_id=draft.element_id if is_authors else "",
+        element_id=draft.element_id if is_built else "",
+        runs=runs,
+        figure=draft.figure if draft.figure and draft.figure.url else None,
+    )

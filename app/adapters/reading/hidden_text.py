@@ -44,12 +44,6 @@ _SIGNS = {
 }
 _PATTERNS = {meaning: re.compile(sign) for meaning, sign in _SIGNS.items()}
 """Of a text in lower case."""
-_NEEDED = {
-    "tells a model to drop its instructions": "instruction prompt direction rule message".split(),
-    "asks for a model's prompt": "instruction prompt".split(),
-    "has a chat template's token": "<| inst] sys>> _of_turn>".split(),
-}
-"""Texts of which one is in every match: most pages have none, and need no search."""
 _LONGEST = 60
 """Characters of the text that a warning quotes."""
 
@@ -100,8 +94,6 @@ def prompt_injections(text: str, file: str) -> Iterator[SourceWarning]:
     """Yield a warning of each kind of injection in the text, with its first line."""
     text = text.lower()  # patterns that ignore the case take twice the time
     for meaning, pattern in _PATTERNS.items():
-        if not any(one in text for one in _NEEDED.get(meaning, [""])):
-            continue
         found = [one for one in pattern.finditer(text) if not _FLAG.fullmatch(one[0])]
         if found:
             words = " ".join(found[0][0].split())[:_LONGEST]

@@ -65,8 +65,7 @@ class PoliteRequests:
         try:
             response, body = await self.get(address, _ROBOTS_BYTES)
         except PageFailed as error:
-            message = f"{address}: {error}; try again later"
-            raise ProviderUnavailable(message) from error
+            raise ProviderUnavailable(f"{address}: {error}; try again later") from error
         self._robots = Protego.parse(body.decode("utf-8", "replace") if is_ok(response) else "")
 
     def may_fetch(self, url: str) -> bool:
@@ -111,8 +110,7 @@ class PoliteRequests:
                     message = f"the page has more than the limit of {most:,} bytes: not read"
                     raise FileRefused(message, url)
                 if self._size > MAX_SITE_BYTES:
-                    message = f"more than {MAX_SITE_BYTES:,} bytes: give a part of the site"
-                    raise InputError(message)
+                    raise InputError(f"more than {MAX_SITE_BYTES:,} bytes: give a part of the site")
         return response, bytes(body)
 
 
