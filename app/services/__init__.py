@@ -6,7 +6,6 @@
 - parts of a book: `places`, `page_aids`
 - calls to providers: `provider_calls`, `resilience`
 - questions that readers asked: `question_log`
-- upkeep: `verify`
 - measuring: `evaluate`
 - used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`
 """
