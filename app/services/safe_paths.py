@@ -1,10 +1,10 @@
-"""Restricts reading to files inside the book's folder, whatever paths and links say."""
+"""Reads files: those of a book only inside its folder, whatever paths and links say."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from app.domain.errors import BookError, InputError
+from app.domain.errors import BookError, FileRefused, InputError
 
 OUTSIDE = "lies outside the book's folder: not read"
 _MOST = 256_000_000
@@ -42,12 +42,17 @@ def read_text(path: Path) -> str:
     if len(data) > _MOST:
         message = f"{path}: more than {_MOST:,} bytes: check the path"
         raise InputError(message)
+    return decoded(data, str(path))
+
+
+def decoded(data: bytes, name: str) -> str:
+    """Return the text of a file. FileRefused, with file and line, if it is not UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        message = f"{path}:{line}: not UTF-8: save the file as UTF-8"
-        raise InputError(message) from error
+        problem = f"not UTF-8 (byte 0x{data[error.start]:02x}); save the file as UTF-8"
+        raise FileRefused(problem, name, line) from error
 
 
 def shown_name(name: str) -> str:

@@ -88,8 +88,7 @@ class ChatModel(ABC):
         self.model = answering.model
         self._answering, self._rewriting = answering, rewriting
 
-    @abstractmethod
-    async def check(self) -> None:
+    async def check(self) -> None:  # noqa: B027 - a check may cost money
         """Check the connection, if that is free. Raises ProviderError, ConfigError."""
 
     @abstractmethod

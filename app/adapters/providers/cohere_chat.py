@@ -19,9 +19,6 @@ class CohereGenerator(ChatModel):
     first_seconds = 20.0
     """Time limit for each event: an answer may take longer."""
 
-    async def check(self) -> None:
-        """Do nothing: a check would cost money."""
-
     def prompt(self, request: GenerationRequest) -> tuple[Body, Response]:
         messages = answer_messages(ANSWER_FROM_DOCUMENTS, request.question, request.history)
         # Positions, since a long paragraph may be here in several pieces.

@@ -172,22 +172,19 @@ class RateLimiter:
 
     async def acquire(self, texts: int, tokens: int) -> None:
         """Wait until a call with this many texts and tokens may be sent."""
-        # In an empty window even a call above the limits is sent: the provider decides.
-        while self._in_window() and not self._fits(texts, tokens):
+        while not self._fits(texts, tokens):
             await self.sleep(self._sent[0][0] + _WINDOW - self.clock())
         self._sent.append((self.clock(), texts, tokens))
 
-    def _in_window(self) -> bool:
-        """Forget the calls before the window; return whether there are others."""
-        while self._sent and self._sent[0][0] + _WINDOW <= self.clock():
-            self._sent.popleft()
-        return bool(self._sent)
-
     def _fits(self, texts: int, tokens: int) -> bool:
+        """Whether a call fits beside those of the window; earlier ones are forgotten."""
         limits, sent = self.limits, self._sent
+        while sent and sent[0][0] + _WINDOW <= self.clock():
+            sent.popleft()
         amounts = (
             (len(sent) + 1, limits.calls_per_minute),
             (sum(one[1] for one in sent) + texts, limits.texts_per_minute),
             (sum(one[2] for one in sent) + tokens, limits.tokens_per_minute),
         )
-        return all(limit is None or amount <= limit for amount, limit in amounts)
+        # In an empty window even a call above the limits is sent: the provider decides.
+        return not sent or all(limit is None or amount <= limit for amount, limit in amounts)

@@ -14,7 +14,7 @@ from app.adapters.reading.yaml_files import read_yaml
 from app.domain.document import SourceWarning
 from app.domain.errors import BookError, FileRefused
 from app.domain.reading_budget import BUDGET, check_size, read_toml
-from app.services.safe_paths import IRREGULAR, OUTSIDE, file_inside, shown_name
+from app.services.safe_paths import IRREGULAR, OUTSIDE, decoded, file_inside, shown_name
 
 PAGE_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown", ".ipynb")
 _SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__"})
@@ -88,13 +88,13 @@ class SourceFiles:
         if name not in self._texts:
             data = self.data(name)
             self._texts[name] = (
-                markdown_of(data, name) if is_notebook(name) else _decoded(data, name)
+                markdown_of(data, name) if is_notebook(name) else decoded(data, name)
             )
         return self._texts[name]
 
     def settings(self, name: str) -> str:
         """Return the text of a settings file, which has a lower size limit than a page."""
-        return _decoded(self.data(name, BUDGET.settings), name)
+        return decoded(self.data(name, BUDGET.settings), name)
 
     def data(self, name: str, most: int = BUDGET.size) -> bytes:
         """Return a file's bytes. BookError if it is missing, outside the folder or too large."""
@@ -149,15 +149,6 @@ def _is_page(files: SourceFiles, name: str) -> bool:
         files.refuse(name, OUTSIDE if (files.root / name).exists() else IRREGULAR)
         return False
     return not front_matter_of(files, name).get("draft")
-
-
-def _decoded(data: bytes, name: str) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        problem = f"not UTF-8 (byte 0x{data[error.start]:02x}); save the file as UTF-8"
-        raise FileRefused(problem, name, line) from error
 
 
 def front_matter_of(files: SourceFiles, name: str) -> Mapping[str, object]:
