@@ -250,11 +250,10 @@ class FakeReranker:
     def reads(self, asked_in: str, language: str) -> bool:
         return asked_in == language
 
-    async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
+    async def scores(self, question: str, texts: Sequence[str]) -> Sequence[float | None]:
         if self.error is not None:
             raise self.error
-        scores = [(position, float(self.word in text)) for position, text in enumerate(texts)]
-        return sorted(scores, key=lambda pair: -pair[1])
+        return [float(self.word in text) for text in texts]
 
 
 Step: TypeAlias = str | tuple[int, int, tuple[str, ...]] | TextDiscarded | Exception

@@ -18,7 +18,7 @@ from app.adapters.tokens import token_counter
 from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price
 from app.domain.errors import ConfigError
-from app.services.ports import Embedder, ParagraphScorer, Reranker
+from app.services.ports import Embedder, RelevanceModel, Reranker
 from app.services.provider_calls import Budget, Period, ProviderCalls
 from app.services.resilience import CircuitBreaker
 from app.services.similarity import CrossLingualScorer
@@ -181,9 +181,9 @@ async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
 _local_model = cache(LocalEmbedder.load)
 
 
-def paragraph_scorers(embedder: OwnEmbedder, reranker: Reranker | None) -> list[ParagraphScorer]:
+def paragraph_scorers(embedder: OwnEmbedder, reranker: Reranker | None) -> list[RelevanceModel]:
     """Return what chooses the paragraphs of offline answers in place of the static local model."""
-    found: list[ParagraphScorer] = []
+    found: list[RelevanceModel] = []
     if isinstance(reranker, FastembedReranker):
         found.append(reranker)
     if isinstance(embedder, FastembedEmbedder) and embedder.multilingual:

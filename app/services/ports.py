@@ -202,7 +202,22 @@ class BookStore(VectorIndex, Protocol):
         ...
 
 
-class Reranker(Protocol):
+class RelevanceModel(Protocol):
+    """Scores how relevant texts are to a question."""
+
+    def reads(self, asked_in: str, language: str) -> bool:
+        """Whether the model understands questions in `asked_in` about books in `language`."""
+        ...
+
+    async def scores(self, question: str, texts: Sequence[str]) -> Sequence[float | None]:
+        """Return the relevance of each text, 0 to 1; None if there was no time to read it.
+
+        They are read in this order. Raises ProviderError.
+        """
+        ...
+
+
+class Reranker(RelevanceModel, Protocol):
     @property
     def calibrated(self) -> bool:
         """Whether one threshold of the relevance holds for all questions."""
@@ -211,33 +226,6 @@ class Reranker(Protocol):
     @property
     def reads_paragraphs(self) -> bool:
         """Whether it is given paragraphs instead of chunks."""
-        ...
-
-    def reads(self, asked_in: str, language: str) -> bool:
-        """Whether the model understands questions in `asked_in` about books in `language`."""
-        ...
-
-    async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-        """Return (position in `texts`, relevance 0 to 1) by descending relevance.
-
-        Texts that were not read in time are left out. Raises ProviderError.
-        """
-        ...
-
-
-class ParagraphScorer(Protocol):
-    def reads(self, asked_in: str, language: str) -> bool:
-        """Whether the model understands questions in `asked_in` about books in `language`."""
-        ...
-
-    async def scores(
-        self, question: str, paragraphs: Sequence[tuple[str, str]]
-    ) -> Sequence[float | None]:
-        """Return the relevance of each paragraph, 0 to 1; None if there was no time to read it.
-
-        They are read in this order. A paragraph is given as (heading path, text), since only a
-        heading may name its subject.
-        """
         ...
 
 

@@ -159,27 +159,28 @@ class Retrieve:
 
 
 async def _reranked(reranker: Reranker, question: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Return the hits reranked, followed by those that were not read in time."""
+    """Return the hits by their best text, followed by those that were not read in time."""
     given = [
         (at, text)
         for at, hit in enumerate(hits)
         for text in _texts(hit, paragraphs=reranker.reads_paragraphs)
     ]
+    scores = await reranker.scores(question, [text for _, text in given])
     best: dict[int, float] = {}
-    for position, score in await reranker.rerank(question, [text for _, text in given]):
-        best.setdefault(given[position][0], score)
+    for (at, _), score in zip(given, scores, strict=True):
+        if score is not None:
+            best[at] = max(score, best.get(at, 0.0))
+    read = sorted(best, key=lambda at: (-best[at], at))
     lowest = min(best.values(), default=1.0)
-    unread = [at for at in range(len(hits)) if at not in best]
-    scores = best | {at: min(hits[at].score, lowest) for at in unread}
-    return tuple(replace(hits[at], score=score) for at, score in scores.items())
+    unread = [
+        replace(one, score=min(one.score, lowest)) for at, one in enumerate(hits) if at not in best
+    ]
+    return (*(replace(hits[at], score=best[at]) for at in read), *unread)
 
 
 def _texts(hit: Hit, *, paragraphs: bool) -> list[str]:
     """Return the texts of a hit that a reranker reads: its chunk, or its paragraphs."""
     if not paragraphs:
         return [hit.chunk.embedding_text]
-    return [
-        "\n".join(filter(None, (" > ".join(one.heading_path), one.text)))
-        for one in hit.chunk.own_passages
-        if one.kind is not BlockKind.HEADING
-    ]
+    passages = hit.chunk.own_passages
+    return [one.headed_text for one in passages if one.kind is not BlockKind.HEADING]

@@ -122,7 +122,7 @@ def _scaled(vector: Sequence[float], scale: float) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class CrossLingualScorer:
-    """Scores paragraphs for questions in another language than the book's, as a `ParagraphScorer`.
+    """Scores paragraphs for questions in another language than the book's, as a `RelevanceModel`.
 
     Scores are cosines, scaled so that the least similar paragraph has 0: models differ in the
     cosine of unrelated texts (0.7 in E5).
@@ -134,8 +134,8 @@ class CrossLingualScorer:
     def reads(self, asked_in: str, language: str) -> bool:
         return asked_in != language
 
-    async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
-        vectors = await embed_documents(self.embedder, ["\n".join(one) for one in paragraphs])
+    async def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        vectors = await embed_documents(self.embedder, texts)
         cosines = self.inner_products(await self.embedder.embed_query(question), vectors)
         lowest = min(cosines, default=0.0)
         return [(cosine - lowest) / max(1 - lowest, 1e-6) for cosine in cosines]

@@ -34,7 +34,7 @@ from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import words
 from app.services.consultation import Consultation
-from app.services.ports import GenerationRequest, Generator, ParagraphScorer
+from app.services.ports import GenerationRequest, Generator, RelevanceModel
 from app.services.recording import degraded_by, failed_step, stage
 from app.services.similarity import SimilarityEncoder
 
@@ -48,7 +48,7 @@ class WriteAnswer:
 
     split_sentences: SplitSentences
     similarity: SimilarityEncoder
-    scorers: Sequence[ParagraphScorer] = ()
+    scorers: Sequence[RelevanceModel] = ()
     """The first one that reads the languages scores the paragraphs of an extractive answer."""
     model: Generator | None = None
     """Writes the answers; without one, they are extractive."""
@@ -151,16 +151,15 @@ def _generation(read: Consultation) -> GenerationRequest:
     return GenerationRequest(read.request.for_generator, read.request.history, read.context)
 
 
-async def _scored(read: Consultation, scorer: ParagraphScorer) -> dict[int, float]:
+async def _scored(read: Consultation, scorer: RelevanceModel) -> dict[int, float]:
     """Return position -> relevance of the paragraphs that the scorer has read.
 
     It reads those of the best hits first.
     """
     context = read.context
     order = sorted(range(len(context)), key=lambda at: -context[at].score)
-    passages = [context[at].passage for at in order]
-    headed = [(" > ".join(one.heading_path), one.text) for one in passages]
-    scores = await scorer.scores(read.compared, headed)
+    texts = [context[at].passage.headed_text for at in order]
+    scores = await scorer.scores(read.compared, texts)
     return {at: score for at, score in zip(order, scores, strict=True) if score is not None}
 
 

@@ -159,11 +159,10 @@ async def test_a_vector_that_cannot_be_searched_with_is_refused_and_not_remember
 TEXTS = ["the moon is far", "light energy in the chloroplast", "light travels", "nothing"]
 
 
-async def test_the_best_come_first_with_scores_from_0_to_1(
+async def test_each_text_has_a_score_from_0_to_1(
     cohere: CohereClient, double: CohereDouble
 ) -> None:
-    ranking = await cohere_reranker(cohere).rerank("light energy", TEXTS)
-    assert ranking == [(1, 1.0), (2, 0.5), (0, 0.0), (3, 0.0)]
+    assert await cohere_reranker(cohere).scores("light energy", TEXTS) == [0.0, 1.0, 0.5, 0.0]
     (request,) = double.to("rerank")
     assert request.body["documents"] == TEXTS
 
@@ -183,7 +182,7 @@ async def test_version_5_is_calibrated_and_billed_by_tokens(
     used = cohere_reranker(cohere, model)
     assert used.calibrated is calibrated
     with recording() as record:
-        await used.rerank("light energy", TEXTS)
+        await used.scores("light energy", TEXTS)
     assert record.units == billed
 
 

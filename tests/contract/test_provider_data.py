@@ -281,7 +281,7 @@ async def test_odd_vectors_and_rankings_are_provider_errors(
         with pytest.raises(ProviderError):
             await cohere_embedder(client).embed_query("owl")
         with pytest.raises(ProviderError):
-            await cohere_reranker(client).rerank("owl", ["a"])
+            await cohere_reranker(client).scores("owl", ["a"])
 
 
 @pytest.mark.parametrize(
@@ -295,5 +295,5 @@ async def test_odd_billing_of_vectors_is_unknown(sending: OpenAIDouble, billed: 
     with recording() as record:
         async with open_client("key", sending.url.removesuffix("/v1")) as client:
             await cohere_embedder(client).embed_query("owl")
-            assert await cohere_reranker(client).rerank("owl", ["a"]) == [(0, 0.5)]
+            assert await cohere_reranker(client).scores("owl", ["a"]) == [0.5]
     assert record.units == Units(searches=1)  # the estimate of the ranking

@@ -107,16 +107,14 @@ class ListeningScorer:
     """The only language of questions that it reads."""
     reads_first: int = 9
     """Paragraphs that it has the time to read."""
-    heard: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
+    heard: list[tuple[str, list[str]]] = field(default_factory=list)
 
     def reads(self, asked_in: str, language: str) -> bool:
         return self.language == asked_in
 
-    async def scores(
-        self, question: str, paragraphs: Sequence[tuple[str, str]]
-    ) -> list[float | None]:
-        self.heard.append((question, list(paragraphs)))
-        return [0.5 if at < self.reads_first else None for at in range(len(paragraphs))]
+    async def scores(self, question: str, texts: Sequence[str]) -> list[float | None]:
+        self.heard.append((question, list(texts)))
+        return [0.5 if at < self.reads_first else None for at in range(len(texts))]
 
 
 def scored_by(answering: AnswerQuestion, *scorers: ListeningScorer) -> AnswerQuestion:
@@ -129,7 +127,7 @@ def test_paragraphs_are_scored_with_their_headings_as_far_as_there_is_time() -> 
         scorer = ListeningScorer(reads_first=read)
         assert ask(scored_by(answering, scorer)).passages == ask(answering).passages
         ((question, (first, _)),) = scorer.heard
-        assert (question, first) == (QUESTION, ("Book > Section", LIGHT.text))
+        assert (question, first) == (QUESTION, f"Book > Section\n{LIGHT.text}")
 
 
 def test_a_multilingual_model_answers_a_question_that_shares_no_word_with_the_book() -> None:

@@ -137,8 +137,9 @@ class ParagraphReader(FakeReranker):
     reads_paragraphs: bool = True
     read: int = 2
 
-    async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-        return await super().rerank(question, texts[: self.read])
+    async def scores(self, question: str, texts: Sequence[str]) -> Sequence[float | None]:
+        found = await super().scores(question, texts)
+        return [one if at < self.read else None for at, one in enumerate(found)]
 
 
 def test_a_hit_stands_where_its_best_paragraph_does_and_the_unread_ones_keep_their_order() -> None:

@@ -27,7 +27,7 @@ _MULTILINGUAL = re.compile(r"multilingual|-m3", re.IGNORECASE)
 
 
 class FastembedReranker:
-    """Implements the ports `Reranker` and `ParagraphScorer`.
+    """Implements the `Reranker` port.
 
     Its scores order the paragraphs of one question, but one threshold does not hold for all.
     """
@@ -53,20 +53,7 @@ class FastembedReranker:
         return self._multilingual or asked_in == language == _MODEL_LANGUAGE
 
     @in_thread
-    def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-        """Return (position, relevance) of the texts that were read in time, from the first on."""
-        read = self._read(question, texts)
-        found = [(at, read[text]) for at, text in enumerate(texts) if text in read]
-        return sorted(found, key=lambda one: (-one[1], one[0]))
-
-    @in_thread
-    def scores(
-        self, question: str, paragraphs: Sequence[tuple[str, str]]
-    ) -> Sequence[float | None]:
-        texts = ["\n".join(filter(None, one)) for one in paragraphs]
-        return [*map(self._read(question, texts).get, texts)]
-
-    def _read(self, question: str, texts: Sequence[str]) -> dict[str, float]:
+    def scores(self, question: str, texts: Sequence[str]) -> Sequence[float | None]:
         end = thread_time() + self._seconds
         read = {}
         for text in dict.fromkeys(texts):
@@ -80,4 +67,4 @@ class FastembedReranker:
                     self._known[question, text] = score
             if score is not None:
                 read[text] = score
-        return read
+        return [*map(read.get, texts)]

@@ -86,8 +86,8 @@ class CohereReranker:
     def reads(self, asked_in: str, language: str) -> bool:  # noqa: ARG002 - reads any language
         return True
 
-    async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-        """Return (position in `texts`, relevance 0 to 1) of each, by descending relevance.
+    async def scores(self, question: str, texts: Sequence[str]) -> Sequence[float | None]:
+        """Return the relevance of each text.
 
         The model reads only the first 4,096 tokens of a text, from version 4 on 32,768.
         """
@@ -96,7 +96,7 @@ class CohereReranker:
         amount = self._amount(question, texts)
         async with self.calls.call(self._units(amount), _RERANK_SECONDS) as call:
 
-            async def send() -> list[tuple[int, float]]:
+            async def send() -> Sequence[float | None]:
                 with self.client.provider.errors("rerank"):
                     response = await self.client.sdk.rerank(
                         model=self.calls.model,
@@ -106,7 +106,7 @@ class CohereReranker:
                     )
                     unit = "input_tokens" if self.calibrated else "search_units"
                     call.bill(self._units(billed_by(response, unit) or amount))
-                    return _ranking(response, len(texts))
+                    return _scores(response, len(texts))
 
             return await call.run(send)
 
@@ -120,11 +120,11 @@ class CohereReranker:
         return Units(input_tokens=amount) if self.calibrated else Units(searches=amount)
 
 
-def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:
+def _scores(response: V2RerankResponse, count: int) -> Sequence[float | None]:
     # The SDK does not check types: a missing score is None.
     scores = {one.index: one.relevance_score for one in response.results}
     sound = all(at in range(count) and 0.0 <= score <= 1.0 for at, score in scores.items())
     if not (scores and sound):
         message = "Cohere could not rerank: its ranking is invalid"
         raise ProviderError(message)
-    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    return [scores.get(at) for at in range(count)]

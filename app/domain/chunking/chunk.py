@@ -40,6 +40,11 @@ class Passage:
         return self.text[self.lead :]
 
     @property
+    def headed_text(self) -> str:
+        """The text below its heading path, since only a heading may name its subject."""
+        return "\n".join(filter(None, (" > ".join(self.heading_path), self.text)))
+
+    @property
     def stop(self) -> int:
         """Where the text ends in the paragraph's text."""
         return self.offset + len(self.text) - self.lead
