@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.answering.request import PageLocation
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.edition import edition_at
@@ -27,8 +26,8 @@ class BookScope:
     """Its `books` are those asked, in the editions of the reader's page; empty means all."""
     every: BookList
     """All readable books of the index."""
-    page: PageLocation | None = None
-    """The reader's page."""
+    page: Chunk | None = None
+    """The first chunk of the reader's page."""
 
     def within(self, filter: SearchFilter) -> BookScope:
         """Return the scope of a filter whose books are some of this scope's."""

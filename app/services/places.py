@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from app.domain.answering.chapters import Chapter, chapters_of
 from app.domain.answering.exercises import solutions_by_place, task_label
-from app.domain.answering.request import NEEDS_PAGE, PageLocation, Scope, narrowed
+from app.domain.answering.request import NEEDS_PAGE, Scope, narrowed
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -42,8 +42,7 @@ class PageLocator:
             with stage("page"):
                 found = await page_among(self.index, page_url, scope.books)
             if found:
-                manifest, (one, *_) = found
-                page = PageLocation(one.book, one.file, one.chapter, one.position)
+                manifest, (page, *_) = found
                 so_far = part is Scope.SO_FAR
                 end = await self._chapter_end(page, manifest) if so_far else None
                 within = scope.within(narrowed(scope.filter, part, page, end))
@@ -56,10 +55,10 @@ class PageLocator:
             raise QuestionError(message)
         return scope
 
-    async def _chapter_end(self, place: PageLocation, manifest: BookManifest) -> int | None:
+    async def _chapter_end(self, page: Chunk, manifest: BookManifest) -> int | None:
         """Return the last position of the page's chapter; None if it ends with the book."""
         starts = (one.pages[0].position for one in await self.chapters(manifest))
-        return next((at - 1 for at in starts if at > place.position), None)
+        return next((at - 1 for at in starts if at > page.position), None)
 
     async def chapters(self, manifest: BookManifest) -> list[Chapter]:
         """Return the chapters of a book; they are read once for each generation."""

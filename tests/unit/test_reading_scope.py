@@ -10,7 +10,6 @@ import pytest
 from app.domain.answer import Answer
 from app.domain.answering.request import (
     AskRequest,
-    PageLocation,
     Scope,
     Selection,
     narrowed,
@@ -24,8 +23,6 @@ from app.domain.retrieval.query import Hit, SearchFilter
 from app.services.book_scope import BookScope
 from tests.fake_world import FakeGenerator, World, make_chunk
 from tests.made_chunks import made_manifest
-
-PLACE = PageLocation(BookId("book"), "b.md", "Two", 1)
 
 
 def page(name: str, position: int, chapter: str, text: str) -> Chunk:
@@ -42,6 +39,7 @@ CHUNKS = [
     page("d", 3, "Three", "Heaps keep the smallest item at the root of a tree."),
     page("e", 4, "Two", "A queue of shops is a street."),
 ]
+PLACE = CHUNKS[1]
 
 
 class Reader:
@@ -53,7 +51,7 @@ class Reader:
         self.use_case = world.answering(generator, refusal_threshold=0.0)
         self.places = self.use_case.consult.places
 
-    def page(self, url: str) -> PageLocation | None:
+    def page(self, url: str) -> Chunk | None:
         books = BookList([made_manifest()])
         scope = BookScope(books, SearchFilter(), books)
         return asyncio.run(self.places.located(scope, url, None)).page
@@ -78,7 +76,7 @@ class Reader:
     ],
 )
 def test_a_page_is_found_by_its_address_however_it_is_written(
-    url: str, place: PageLocation | None
+    url: str, place: Chunk | None
 ) -> None:
     assert Reader().page(url) == place
 

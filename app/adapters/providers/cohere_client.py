@@ -91,8 +91,6 @@ class CohereReranker:
 
         The model reads only the first 4,096 tokens of a text, from version 4 on 32,768.
         """
-        if not texts:
-            return []
         amount = self._amount(question, texts)
         async with self.calls.call(self._units(amount), _RERANK_SECONDS) as call:
 

@@ -9,7 +9,6 @@ from itertools import accumulate, takewhile
 
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.intents import Intent
-from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Hit, SearchFilter, Turn
@@ -32,41 +31,31 @@ class Scope(StrEnum):
 NEEDS_PAGE = frozenset({Scope.PAGE, Scope.CHAPTER, Scope.SO_FAR})
 
 
-@dataclass(frozen=True, slots=True)
-class PageLocation:
-    """A page of a book."""
-
-    book: BookId
-    file: str
-    chapter: str
-    position: int
-    """Position in the reading order."""
-
-
 def narrowed(
-    filter: SearchFilter, scope: Scope | None, place: PageLocation, chapter_end: int | None = None
+    filter: SearchFilter, scope: Scope | None, page: Chunk, chapter_end: int | None = None
 ) -> SearchFilter:
     """Narrow the filter to the scope; without a scope it stays as it was.
 
-    `chapter_end` is the last position of the page's chapter; None means the end of the book.
+    `page` is a chunk of the reader's page. `chapter_end` is the last position of its chapter; None
+    means the end of the book.
     """
     if scope is None:
         return filter
-    within = replace(filter, books=(place.book,))
-    if scope is Scope.PAGE or (scope is Scope.CHAPTER and not place.chapter):
-        return replace(within, files=(place.file,))
+    within = replace(filter, books=(page.book,))
+    if scope is Scope.PAGE or (scope is Scope.CHAPTER and not page.chapter):
+        return replace(within, files=(page.file,))
     if scope is Scope.CHAPTER:
-        return replace(within, chapters=(place.chapter,))
+        return replace(within, chapters=(page.chapter,))
     if scope is Scope.SO_FAR:
         return replace(within, max_position=chapter_end)
     return within
 
 
-def page_preferred(hits: Sequence[Hit], place: PageLocation) -> tuple[Hit, ...]:
+def page_preferred(hits: Sequence[Hit], page: Chunk) -> tuple[Hit, ...]:
     """Sort the hits by score, with a bonus for those on the reader's page."""
     weighed = [
         replace(hit, score=min(1.0, hit.score * ON_PAGE))
-        if (hit.chunk.book, hit.chunk.file) == (place.book, place.file)
+        if (hit.chunk.book, hit.chunk.file) == (page.book, page.file)
         else hit
         for hit in hits
     ]
