@@ -161,7 +161,8 @@ class AnalyseQuestion:
     async def _standalone(
         self, request: AskRequest, language: str, degraded: list[str]
     ) -> Standalone:
-        question, history = request.search_text, request.history
+        question = request.search_text if request.selection else request.question
+        history = request.history
         if not history:
             return Standalone(question, question, question)
         if self.rewriter is not None and not request.selection:

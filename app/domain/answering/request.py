@@ -118,21 +118,18 @@ class AskRequest:
     """Only questions of readers are logged, not those of commands."""
 
     @property
-    def selected(self) -> str:
-        """The selected text."""
-        return self.selection.text if self.selection else ""
-
-    @property
     def search_text(self) -> str:
         """The question with the beginning of the selected text."""
-        return f"{self.question} {self.selected[:SEARCHED_CHARS].strip()}".rstrip()
+        if not self.selection:
+            return self.question
+        return f"{self.question} {self.selection.text[:SEARCHED_CHARS].strip()}"
 
     @property
     def for_generator(self) -> str:
         """The question for a generator, with the selected text quoted as data."""
         if not self.selection:
             return self.question
-        quoted = "\n".join(f"> {line}" for line in self.selected.strip().splitlines())
+        quoted = "\n".join(f"> {line}" for line in self.selection.text.strip().splitlines())
         about = f"The question is about this text, selected on the page:\n{quoted}"
         return f"{self.question}\n\n{about}"
 
