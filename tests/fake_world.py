@@ -300,9 +300,11 @@ class SpyRetriever(Retrieve):
     """Searches for real, in memory, and remembers what it was asked."""
 
     asked: list[AskRequest] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
 
     async def find(self, asked: AnalysedQuery) -> RetrievalResult:
         self.asked.append(asked.request)
+        self.texts.append(asked.texts.lexical)
         return await super().find(asked)
 
 

@@ -161,11 +161,11 @@ class AnalyseQuestion:
     async def _standalone(
         self, request: AskRequest, language: str, degraded: list[str]
     ) -> Standalone:
-        question = request.search_text if request.selection else request.question
-        history = request.history
+        question, history, selection = request.question, request.history, request.selection
+        question = selection.search_text(question) if selection else question
         if not history:
             return Standalone(question, question, question)
-        if self.rewriter is not None and not request.selection:
+        if self.rewriter is not None and not selection:
             try:
                 with stage("rewrite"):
                     rewritten = await self.rewriter.rewrite(question, history)

@@ -148,7 +148,9 @@ def _may_be_generated(read: Consultation) -> bool:
 
 
 def _generation(read: Consultation) -> GenerationRequest:
-    return GenerationRequest(read.request.for_generator, read.request.history, read.context)
+    question, selection = read.request.question, read.request.selection
+    asked = selection.question_text(question) if selection else question
+    return GenerationRequest(asked, read.request.history, read.context)
 
 
 async def _scored(read: Consultation, scorer: RelevanceModel) -> dict[int, float]:

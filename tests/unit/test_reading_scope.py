@@ -133,7 +133,7 @@ def test_a_selection_is_searched_with_and_explained_by_what_stands_around_it() -
     reader = Reader()
     selected = Selection("Queues are first in, first out, as in shops.", "p-book-b.md-0")
     answer = reader.ask("What does that tell about shops?", selection=selected)
-    assert "Queues are first in" in reader.retriever.asked[-1].search_text
+    assert "Queues are first in" in reader.retriever.texts[-1]
     assert answer.sources[0].paragraph_id == "p-book-b.md-0"
     assert len(answer.sources) > 1
     cited = [answer.answer[one.start : one.end] for one in answer.citations]

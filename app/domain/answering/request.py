@@ -72,6 +72,14 @@ class Selection:
     paragraph_id: str = ""
     """Id of the paragraph with the selection, if the page sends it."""
 
+    def search_text(self, question: str) -> str:
+        return f"{question} {self.text[:SEARCHED_CHARS].strip()}"
+
+    def question_text(self, question: str) -> str:
+        """The question for a generator, with the selection quoted as data."""
+        quoted = "\n".join(f"> {line}" for line in self.text.strip().splitlines())
+        return f"{question}\n\nThe question is about this text, selected on the page:\n{quoted}"
+
 
 def selected_paragraph(
     selection: Selection, named: Sequence[Chunk], hits: Sequence[Hit]
@@ -116,22 +124,6 @@ class AskRequest:
     """The part of the book that a button requests; otherwise it is recognised in the question."""
     by_reader: bool = False
     """Only questions of readers are logged, not those of commands."""
-
-    @property
-    def search_text(self) -> str:
-        """The question with the beginning of the selected text."""
-        if not self.selection:
-            return self.question
-        return f"{self.question} {self.selection.text[:SEARCHED_CHARS].strip()}"
-
-    @property
-    def for_generator(self) -> str:
-        """The question for a generator, with the selected text quoted as data."""
-        if not self.selection:
-            return self.question
-        quoted = "\n".join(f"> {line}" for line in self.selection.text.strip().splitlines())
-        about = f"The question is about this text, selected on the page:\n{quoted}"
-        return f"{self.question}\n\n{about}"
 
 
 def recent(
