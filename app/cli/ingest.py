@@ -143,7 +143,8 @@ def _work(report: IngestReport) -> Iterator[str]:
     verb = "would be" if report.dry_run else "were"
     changed = f"{report.changed:,} changed, {report.removed:,} removed"
     yield f"  chunks    {report.added:,} {verb} added, {changed}"
-    yield f"  vectors   {report.embedded:,} {verb} embedded, {report.reused:,} reused"
+    reused = report.chunks - report.embedded
+    yield f"  vectors   {report.embedded:,} {verb} embedded, {reused:,} reused"
     if report.embedded:
         yield f"  cost      {_cost(report)}"
     if not report.dry_run:

@@ -148,7 +148,6 @@ class IngestBook:
             report = planned_report(request, book, chunks, changes, counts, embedder.tariff)
             report = replace(
                 report,
-                reused=0 if unchanged else report.reused,
                 unchanged=unchanged,
                 generation=published.generation if published else 0,
                 faults=faults,

@@ -57,9 +57,7 @@ class IngestReport:
     changed: int = 0
     removed: int = 0
     embedded: int = 0
-    """Texts sent to the embedder."""
-    reused: int = 0
-    """Chunks whose vector was cached or shared with another chunk of this run."""
+    """Texts sent to the embedder; the vectors of the other chunks are cached, or the same ones."""
     tokens: int = 0
     """Tokens of the texts sent, counted locally."""
     billed_tokens: int = 0
@@ -83,8 +81,6 @@ class IngestReport:
     """Blocks excluded on request, by kind."""
     warnings: list[str] = field(default_factory=list)
     dry_run: bool = False
-    base_url: str = ""
-    """Address of the book's site; "" if links are paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +112,11 @@ def planned_report(
     return IngestReport(
         book=book.id,
         book_version=book.version,
-        base_url=book.base_url,
         files=len(book.documents),
         blocks={kind.value: count for kind, count in sorted(kinds.items())},
         chunks=len(chunks),
         **changes._asdict(),
         embedded=len(counts),
-        reused=len(chunks) - len(counts),
         tokens=sum(counts),
         batches=sum(1 for _ in tariff.batches(counts)),
         minutes=round(tariff.minutes(counts), 2),

@@ -68,7 +68,6 @@ async def test_an_edited_paragraph_embeds_the_chunks_that_hold_it_and_no_other(
     assert all("Changed here" in text for text in bench.embedder.texts)
     holding = [one for one in await bench.chunks() if "Changed here" in one.text_content]
     assert 0 < report.embedded == len(bench.embedder.texts) == len(holding) < report.chunks
-    assert report.reused == report.chunks - report.embedded
     assert (report.added, report.changed, report.removed) == (0, len(holding), 0)
     assert {one.book_version for one in await bench.chunks()} == {report.book_version}
 
@@ -124,7 +123,7 @@ async def test_what_was_embedded_once_is_never_embedded_again(bench: Bench, book
     await bench.ingest(book)
     await bench.app.index.remove(BookId(BOOK))
     report = await bench.ingest(book)
-    assert (report.embedded, report.reused) == (0, report.chunks)
+    assert report.embedded == 0
     await bench.ingest(book, book="another")
     assert not bench.embedder.texts
 

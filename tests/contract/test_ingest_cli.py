@@ -51,7 +51,7 @@ def test_a_server_is_filled_from_the_cache_without_embedding(
     )
     moved = run("ingest", book, "--json", QDRANT_URL="http://localhost:6333").json()
     assert (moved["chunks"], moved["added"]) == (8, 8)
-    assert (moved["embedded"], moved["reused"]) == (0, 8)
+    assert (moved["embedded"], moved["chunks"]) == (0, 8)
 
 
 def test_a_program_reads_progress_and_errors_as_json_lines(run: Run, book: Path) -> None:

@@ -81,7 +81,7 @@ async def test_vectors_are_those_of_the_chunks_within_their_document(
 async def test_only_the_document_that_changed_is_embedded_again(
     late: LateBench, book: Path
 ) -> None:
-    first = await late.ingest(book)
+    await late.ingest(book)
     late.documents.clear()
     again = await late.ingest(book)
     assert (again.unchanged, again.embedded, late.documents) == (True, 0, [])
@@ -90,7 +90,6 @@ async def test_only_the_document_that_changed_is_embedded_again(
     (document,) = late.documents
     # The chunk before the edit has the same text, but other text after it.
     assert changed.embedded == len(document) - 1 > changed.added + changed.changed
-    assert changed.reused == first.chunks - changed.embedded
     assert changed.tokens > 0
 
 
