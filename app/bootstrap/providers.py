@@ -81,7 +81,7 @@ class Providers:
         settings = self.settings
         if self._by_cohere(settings.generator):
             client = await self._client()
-            from app.adapters.providers.cohere_chat import CohereGenerator  # noqa: PLC0415
+            from app.adapters.providers.cohere_client import CohereGenerator  # noqa: PLC0415
 
             calls = self._chat("Cohere's chat", settings.cohere_chat_model)
             return CohereGenerator(client.provider, *calls)
