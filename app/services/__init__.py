@@ -7,5 +7,5 @@
 - calls to providers: `provider_calls`, `resilience`
 - questions that readers asked: `question_log`
 - measuring: `evaluate`
-- used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`
+- used by several: `book_scope`, `recording`, `safe_paths`
 """

@@ -23,7 +23,7 @@ from app.domain.glossary import (
 from app.domain.indexed_book import BookManifest
 from app.domain.links import TEXT_DIRECTIVE, page_key
 from app.domain.retrieval.query import Hit
-from app.services.book_cache import BookCache
+from app.services.book_scope import BookCache
 from app.services.lexical import LexicalEncoder
 from app.services.ports import VectorIndex
 

@@ -16,8 +16,7 @@ from app.domain.errors import QuestionError, StorageError
 from app.domain.indexed_book import BookList, BookManifest
 from app.domain.retrieval.context_assembly import paragraphs_of, whole_passage
 from app.domain.retrieval.query import SearchFilter
-from app.services.book_cache import BookCache
-from app.services.book_scope import BookScope, page_among
+from app.services.book_scope import BookCache, BookScope, page_among
 from app.services.ports import LedgerStore, VectorIndex
 from app.services.recording import stage
 

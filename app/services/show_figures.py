@@ -20,7 +20,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.errors import RagError
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.urls import origin_of
-from app.services.book_cache import BookCache
+from app.services.book_scope import BookCache
 from app.services.consultation import Consultation
 from app.services.ports import VectorIndex
 

@@ -21,7 +21,7 @@ from rapidfuzz.distance import OSA, JaroWinkler
 from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookList
 from app.domain.languages import clearly_another_language, known_language
-from app.services.book_cache import BookCache
+from app.services.book_scope import BookCache
 from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.ports import VectorIndex
 

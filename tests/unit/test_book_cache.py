@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.domain.chunking.chunk import Chunk
-from app.services.book_cache import BookCache
+from app.services.book_scope import BookCache
 from tests.fake_world import FakeIndex, make_chunk
 from tests.made_chunks import made_manifest
 
