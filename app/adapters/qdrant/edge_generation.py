@@ -9,7 +9,7 @@ import os
 from array import array
 from bisect import bisect_left
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -139,12 +139,6 @@ class Generation:
     def manifest(self) -> BookManifest:
         return self.stored.manifest
 
-    @contextmanager
-    def errors(self) -> Iterator[None]:
-        """Raise StorageError for errors of the engine."""
-        with storage_errors(self.stored.folder):
-            yield
-
     def is_cut(self) -> bool:
         """Whether a file was truncated. A removed file does no harm: it stays mapped.
 
@@ -203,7 +197,7 @@ class Generation:
 
     async def pages(self) -> AsyncIterator[list[IndexPoint]]:
         """Yield all points in reading order."""
-        with self.errors():
+        with storage_errors(self.stored.folder):
             records = await asyncio.to_thread(list, self._scroll(list(ORDER_FIELDS), None))
             ids = in_reading_order((str(record.id), record.payload) for record in records)
             for start in range(0, len(ids), PAGE):
