@@ -191,9 +191,10 @@ class Generation:
         return found
 
     def matching(self, filter: SearchFilter) -> list[Chunk]:
-        """Return the chunks that match the filter, ascending by id."""
-        records = self._scroll([CHUNK_FIELD], _condition(filter))
-        return [from_payload(record.payload) for record in records]
+        """Return the chunks that match the filter, ascending by id; uses the cache."""
+        chunk_ids = [str(record.id) for record in self._scroll(False, _condition(filter))]
+        found = self.retrieve(chunk_ids)
+        return [found[name] for name in chunk_ids]
 
     async def pages(self) -> AsyncIterator[list[IndexPoint]]:
         """Yield all points in reading order."""
@@ -209,7 +210,9 @@ class Generation:
         records = self.shard.retrieve(list(chunk_ids), with_payload=True, with_vector=True)
         return {str(record.id): index_point(record.payload, record.vector) for record in records}
 
-    def _scroll(self, payload: list[str], condition: edge.Filter | None) -> Iterator[edge.Record]:
+    def _scroll(
+        self, payload: bool | list[str], condition: edge.Filter | None
+    ) -> Iterator[edge.Record]:
         """Yield the points that match, ascending by id."""
         offset = None
         while True:
