@@ -212,9 +212,9 @@ class _Edition:
     def _in_chapters(self, order: Sequence[str]) -> Iterator[PageInfo]:
         """Yield the pages with their chapters; one between two listed ones is in the first's."""
         last = max((at for at, file in enumerate(order) if file in self._listed), default=0)
-        before = PageInfo("", "")
+        before = PageInfo("")
         for at, file in enumerate(order):
-            unlisted = replace(before, file=file, title="") if at < last else PageInfo(file, "")
+            unlisted = replace(before, file=file, title="") if at < last else PageInfo(file)
             before = self._listed.get(file, unlisted)
             yield before
 
