@@ -106,9 +106,7 @@ class Nodes:
     """
 
     def __init__(
-        self,
-        clients: Mapping[str, AsyncQdrantClient],
-        ready: Callable[[str], Awaitable[bool]],
+        self, clients: Mapping[str, AsyncQdrantClient], ready: Callable[[str], Awaitable[bool]]
     ) -> None:
         """`clients` are by address; `ready` checks the node at one, if there are others."""
         self._clients = clients

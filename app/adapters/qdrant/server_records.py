@@ -140,12 +140,10 @@ class Records:
                 raise lost
             if old.lease and found.lease and old.lease.holder == found.lease.holder:
                 old = found
-        message = f"book {old.book!r} was changed by another run just now: nothing was changed"
-        if old.lease:
-            message = (
-                f"book {old.book!r} was taken over by another run, because this one did not renew "
-                "its lease in time: nothing was published"
-            )
+        message = (
+            f"book {old.book!r} was changed by another run just now, or taken over from this one, "
+            "which did not renew its lease in time: nothing was changed"
+        )
         raise IndexBusy(message)
 
     async def _write(self, old: BookRecord, new: BookRecord) -> None:
