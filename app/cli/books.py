@@ -146,7 +146,7 @@ async def restore(
             question = f"Replace {', '.join(replaced)} and their paragraph ids from the backup?"
             if replaced and not agreed(question, yes=yes):
                 return 1
-            for one in await stores.restore(backup, chosen, phases()):
+            async for one in stores.restore(backup, chosen, phases()):
                 say(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
             if not books:
                 restored = stores.restore_state(backup)
