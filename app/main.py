@@ -1,4 +1,4 @@
-"""The web application. `textbook-rag serve` runs it as `app.api.server` configures it.
+"""The web application, and how `textbook-rag serve` runs it, as `app.api.server` configures it.
 
 Another ASGI server may run it too, such as `uvicorn --factory app.main:create_app`.
 
@@ -12,14 +12,15 @@ import asyncio
 import json
 import logging
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import partial
 from importlib import metadata
 from typing import TypeAlias
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 
 from app.api import admin_routes, feedback, limits, metrics, problems, routes, security
 from app.api.description import DESCRIPTION, extend_description
@@ -32,7 +33,7 @@ from app.api.protocols.openai_errors import PATHS, openai_error
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.logs import logging_to_stderr
-from app.bootstrap.storage import site_keys
+from app.bootstrap.storage import index_faults, site_keys
 from app.settings import Settings, read_settings
 
 _log = logging.getLogger(__name__)
@@ -100,6 +101,40 @@ async def _lifespan(
                     await asyncio.wait(running, timeout=EXIT_SECONDS)
                 await app.state.ingest_jobs.close()
                 _log.info("serve.stopped")
+
+
+async def run(
+    settings: Settings, listener: socket.socket, announce: Callable[[Settings], None]
+) -> int:
+    """Serve until the process is stopped, in workers if the settings say so; return the exit code.
+
+    `announce` is called when nothing can fail any more. ConfigError.
+    """
+    from app.api import server  # noqa: PLC0415 - other servers do without uvicorn
+
+    if settings.workers > 1:
+        return server.run_workers("app.main:create_app", settings, listener, announce)
+    async with application(settings) as rag:
+        answers = rag.answer.model or "extractive"
+        _log.info("serve.starting", extra={"embedder": rag.embedder.space, "answers": answers})
+        for part, fault in {**await rag.faults(), **await index_faults(rag.index)}.items():
+            _log.warning("serve.fault", extra={"part": part, "reason": fault})
+        web = create_app(settings, open_application=lambda _: nullcontext(rag))
+        announce(settings)
+        await server.run(web, settings, listener)
+    return 0
+
+
+async def serve_agent(settings: Settings) -> None:
+    """Serve an agent over the Model Context Protocol, on stdin and stdout."""
+    from app.api.protocols.mcp import ToolServer  # noqa: PLC0415 - needs the extra
+
+    # Its user is no reader: no question is logged, none is too much.
+    changes = {"question_log_days": 0, "questions_per_minute": 0}
+    web = create_app(settings.model_copy(update=changes))
+    async with web.router.lifespan_context(web):
+        local = Request({"type": "http", "app": web, "headers": []})
+        await ToolServer(local).run_stdio_async()
 
 
 def openapi_json() -> str:
