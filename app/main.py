@@ -18,12 +18,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import partial
 from importlib import metadata
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from fastapi import FastAPI, Request
+from pydantic import ConfigDict, RootModel
 
 from app.api import admin_routes, feedback, limits, metrics, problems, routes, security
-from app.api.description import DESCRIPTION, extend_description
 from app.api.ingest_jobs import IngestJobs
 from app.api.limits import FairQueue, RateLimit
 from app.api.pages import PAGE_ROUTES
@@ -34,12 +34,17 @@ from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.logs import logging_to_stderr
 from app.bootstrap.storage import index_faults, site_keys
+from app.domain.answer import Answer
 from app.settings import Settings, read_settings
 
 _log = logging.getLogger(__name__)
 
 EXIT_SECONDS = 5.0
 """Time from the end of running answers to the end of the process."""
+_DESCRIPTION = """\
+Questions to a textbook, answered from the book only. Each claim has a citation that opens the
+book's site at the cited paragraph. Errors are RFC 9457 problems with a stable `code`.
+"""
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
 
 
@@ -56,7 +61,7 @@ def create_app(
     app = FastAPI(
         title="textbook-rag",
         version=metadata.version("textbook-rag"),
-        description=DESCRIPTION,
+        description=_DESCRIPTION,
         docs_url=None,  # its page would load scripts from a CDN
         redoc_url=None,
         openapi_url="/v1/openapi.json",
@@ -77,8 +82,26 @@ def create_app(
     for one in (routes, openai, ai_sdk, metrics, feedback, admin_routes):
         app.include_router(one.router)
     app.router.routes.extend([*MCP_ROUTES, *widget_routes(), *PAGE_ROUTES])
-    extend_description(app)
+    _extend_description(app)
     return app
+
+
+def _extend_description(app: FastAPI) -> None:
+    """Add what no route declares: problems, and answers, whose schema takes long to make."""
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        class Described(RootModel[Answer | problems.Problem]):
+            model_config = ConfigDict(use_attribute_docstrings=True)
+
+        document = generate()
+        found = Described.model_json_schema(
+            mode="serialization", ref_template="#/components/schemas/{model}"
+        )
+        document["components"]["schemas"].update(found["$defs"])
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend it
 
 
 @asynccontextmanager

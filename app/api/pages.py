@@ -5,23 +5,29 @@ its own, as the ingest rendered them, with the widget.
 from __future__ import annotations
 
 import mimetypes
+from functools import cache
 from itertools import groupby
 from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from app.api.book_list import BooksBody
 from app.api.keys import has_keys
-from app.api.page_templates import template
+from app.api.responses import BooksBody
 from app.api.security import page_policy
 from app.bootstrap.application import Application
 from app.bootstrap.storage import BookContents, PageEntry, address_of
 from app.domain.book_id import BookId, is_book_id
 from app.domain.urls import origin_of
 
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_TEMPLATES = Path(__file__).parent / "templates"
 _IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 """An SVG may have styles, but no script; it loads nothing."""
 _MISSING = "<h1>No such page</h1><p>The book has no page at this address. Try its contents.</p>"
@@ -85,6 +91,19 @@ async def home(request: Request) -> Response:
     # The widget shows figures of all books here.
     origins = [*(origin_of(one.base_url) for one in books), *rag.settings.image_origins.split(",")]
     return HTMLResponse(html, headers={"Content-Security-Policy": page_policy(origins)})
+
+
+@cache
+def template(name: str) -> Template:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - 0.05 s
+
+    return Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    ).get_template(name)
 
 
 def shows_widget(request: Request) -> bool:

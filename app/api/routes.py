@@ -9,17 +9,17 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
 
 from app.api.asking import answered, searched, streamed, while_connected
-from app.api.book_list import BooksBody, ReadyBody
-from app.api.description import ANSWER
 from app.api.events import MEDIA_TYPE, chat_events
 from app.api.keys import BEARER, books_for
 from app.api.limits import answering
 from app.api.problems import Refused, documented
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
+    BooksBody,
     ExerciseBody,
     GlossaryBody,
     HitBody,
+    ReadyBody,
     SearchBody,
     SuggestionsBody,
     TermBody,
@@ -76,6 +76,9 @@ PagePath = Annotated[
     ),
 ]
 
+_ANSWER = {"$ref": "#/components/schemas/Answer"}
+"""The schema takes long to make: `app.main` adds it to the description when that is asked for."""
+
 router = APIRouter(prefix="/v1", dependencies=[Depends(BEARER)])
 open_router = APIRouter()
 """Routes that need no key."""
@@ -90,7 +93,7 @@ open_router = APIRouter()
             "description": "The answer; as events when `stream` is true or asked for by `Accept`: "
             "`start`, `sources`, then `delta` and `citation`, then `end` with the answer; or, at "
             "any point, `error`.",
-            "content": {"application/json": {"schema": ANSWER}, MEDIA_TYPE: {}},
+            "content": {"application/json": {"schema": _ANSWER}, MEDIA_TYPE: {}},
         },
     },
     dependencies=[Depends(answering)],

@@ -11,9 +11,8 @@ from urllib.parse import urldefrag
 
 from typer import Argument, Option
 
-from app.bootstrap.books import built_pages, opened_source, read_identified
-from app.bootstrap.chunking import chunk_book
-from app.bootstrap.stamp import stamp_site
+from app.bootstrap.books import built_pages, opened_source, read_identified, stamp_site
+from app.bootstrap.ingesting import chunk_book
 from app.bootstrap.storage import ledger_store, open_index
 from app.cli.books import with_editions
 from app.cli.command import (
