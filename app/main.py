@@ -27,8 +27,7 @@ from app.api import admin_routes, feedback, limits, metrics, problems, routes, s
 from app.api.ingest_jobs import IngestJobs
 from app.api.limits import FairQueue, RateLimit
 from app.api.pages import PAGE_ROUTES
-from app.api.protocols import ai_sdk, openai
-from app.api.protocols.mcp_route import MCP_ROUTES
+from app.api.protocols import MCP_ROUTES, ai_sdk, openai
 from app.api.protocols.openai_errors import PATHS, openai_error
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
