@@ -1,20 +1,28 @@
-"""The server's own pages: `/` lists the books, `/pages/BOOK` has those of a book without a site of
-its own, as the ingest rendered them, with the widget.
+"""What browsers load from this server itself, and the widget on pages of every site.
+
+`/` lists the books, `/pages/BOOK` has the pages of a book without a site of its own, as the ingest
+rendered them, with the widget; `/widget.js` and `/widget/...` are the widget's bundle.
 """
 
 from __future__ import annotations
 
 import mimetypes
+import re
+from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
+from os import PathLike, stat_result
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 from app.api.keys import has_keys
 from app.api.responses import BooksBody
@@ -28,6 +36,13 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 _TEMPLATES = Path(__file__).parent / "templates"
+WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
+_HASHED = re.compile(r"-[A-Z0-9]{8}\.js")
+_WIDGET_HEADERS = {
+    # Every site may load the widget; access is checked at /v1.
+    "Access-Control-Allow-Origin": "*",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+}
 _IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 """An SVG may have styles, but no script; it loads nothing."""
 _MISSING = "<h1>No such page</h1><p>The book has no page at this address. Try its contents.</p>"
@@ -120,3 +135,28 @@ PAGE_ROUTES = (
     Route("/pages/{book}", show),
     Route("/pages/{book}/{name:path}", show),
 )
+
+
+class BundleFiles(StaticFiles):
+    """The bundle's files, for pages of every site."""
+
+    def file_response(
+        self,
+        full_path: str | PathLike[str],
+        stat_result: stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        # Without ranges, as RFC 9110 allows: Starlette answers a wrong one with plain text.
+        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        scope["headers"] = headers
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers.update(_WIDGET_HEADERS)
+        if _HASHED.search(str(full_path)):
+            response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        return response
+
+
+def widget_routes() -> Sequence[BaseRoute]:
+    files = GZipMiddleware(BundleFiles(directory=WIDGET_FOLDER / "bundle"), compresslevel=6)
+    return Route("/widget.js", files), Mount("/widget", files)

@@ -134,20 +134,16 @@ class CompletionEvents:
             yield self._frame({"role": "assistant", "content": ""})
         elif isinstance(event, TextDelta):
             self._text.write(event.text)
-            yield from self._unsent()
         elif isinstance(event, CitationFound):
             self._text.cite(event.citation)
-            yield from self._unsent()
         else:
-            yield from self._end(event)
-
-    def _end(self, event: Finished) -> Iterator[bytes]:
-        self._text.close(event.answer.figures)
+            self._text.close(event.answer.figures)
         yield from self._unsent()
-        yield self._frame({}, finish_reason(event.answer))
-        if self._with_usage:
-            yield frame({**self._chunk, "choices": [], "usage": _usage(event.answer.usage)})
-        yield DONE
+        if isinstance(event, Finished):
+            yield self._frame({}, finish_reason(event.answer))
+            if self._with_usage:
+                yield frame({**self._chunk, "choices": [], "usage": _usage(event.answer.usage)})
+            yield DONE
 
     def _unsent(self) -> Iterator[bytes]:
         text, links = self._text.text[self._sent :], self._text.links[self._linked :]

@@ -1,4 +1,7 @@
-"""Metrics for Prometheus: counters, updated at the end of each request; gauges, set at a scrape."""
+"""For the operator: whether the process is alive and can answer, and its metrics for Prometheus.
+
+Counters are updated at the end of each request, gauges are set at a scrape.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ from prometheus_client import (
 )
 
 from app.api.keys import require_operator
+from app.api.problems import Refused
+from app.api.responses import BooksBody, ReadyBody
 from app.api.routes import Rag
 from app.bootstrap.application import Application
 from app.domain.errors import StorageError
@@ -86,12 +91,35 @@ class Metrics:
                 self._budget.labels(period).set(usd)
 
 
-router = APIRouter()
+router = APIRouter(tags=["operation"])
+"""Needs no key, but for the metrics."""
+
+
+@router.get("/healthz", summary="Is the process alive?")
+async def healthz() -> dict[str, str]:
+    return {"status": "alive"}
+
+
+@router.get("/readyz", summary="Can it answer?")
+async def readyz(rag: Rag) -> ReadyBody:
+    """Ready if the index can be read and has at least one book; damaged books are listed. Not ready
+    if the keys cannot be read, unless the server is open to all.
+
+    With `faults` of other parts the server still answers.
+    """
+    await rag.index.check()
+    faults = await rag.faults()
+    if not rag.settings.open and "keys" in faults:
+        raise StorageError(faults["keys"])
+    found = await BooksBody.of(rag)
+    if not found.books:
+        detail = "the index holds no book yet: run `textbook-rag ingest`"
+        raise Refused(503, "no_book", detail)
+    return ReadyBody.of(rag, found, faults)
 
 
 @router.get(
     PATH,
-    tags=["operation"],
     summary="Metrics in Prometheus's text format",
     response_class=PlainTextResponse,
     dependencies=[Depends(require_operator)],
