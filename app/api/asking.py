@@ -27,7 +27,7 @@ from app.domain.answering.request import AskRequest, Selection
 from app.domain.book_id import BookId
 from app.domain.errors import ShuttingDown
 from app.domain.languages import language_of_question
-from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
+from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.domain.terms import words
 from app.services.answer_question import whole_answer
 from app.services.resilience import time_limit
@@ -49,7 +49,7 @@ def ask_request(body: ChatRequest, books: Iterable[BookId], settings: Settings) 
     return AskRequest(
         question=body.question,
         filter=SearchFilter(books=tuple(books)),
-        history=tuple(Turn(one.role, one.content) for one in body.history),
+        history=body.history,
         page_url=body.page_url,
         scope=body.scope,
         selection=Selection(chosen.text, chosen.paragraph_id) if chosen else None,

@@ -12,9 +12,9 @@ from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import MAX_QUESTION_CHARS, NEEDS_PAGE, Scope
 from app.domain.book_id import PATTERN, BookId
 from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, Mark, MarkKind, Rating
+from app.domain.retrieval.query import Turn
 
 MAX_TURNS = 40
-MAX_TURN_CHARS = 8_000
 MAX_HISTORY_CHARS = 32_000
 MAX_SELECTION_CHARS = 4_000
 MAX_RESULTS = 50
@@ -55,13 +55,6 @@ class RequestBody(Body):
     model_config = ConfigDict(extra="forbid")
 
 
-class TurnBody(RequestBody):
-    """One turn of the conversation so far, oldest first."""
-
-    role: Literal["user", "assistant"]
-    content: Annotated[str, StringConstraints(min_length=1, max_length=MAX_TURN_CHARS)]
-
-
 class SelectionBody(RequestBody):
     """Text that the reader has selected on a page of the book."""
 
@@ -99,7 +92,7 @@ class ChatRequest(ReadingContext, RequestBody):
     question: Question
     book: BookName | None = None
     request: PartRequest | None = None
-    history: Annotated[tuple[TurnBody, ...], Field(max_length=MAX_TURNS)] = ()
+    history: Annotated[tuple[Turn, ...], Field(max_length=MAX_TURNS)] = ()
     """The conversation so far, oldest turn first; the server keeps none. At most 32,000 characters
     in all."""
     stream: bool = False
