@@ -71,22 +71,14 @@ class HitBody(Body):
     @classmethod
     def of(cls, hit: Hit) -> HitBody:
         chunk = hit.chunk
+        fields = {name: getattr(chunk, name) for name in cls.model_fields if hasattr(chunk, name)}
         return cls(
-            chunk_id=chunk.chunk_id,
-            book=chunk.book,
+            **fields,
             score=hit.score,
             dense_score=hit.dense_score,
             sparse_score=hit.sparse_score,
             text=chunk.text_content,
             url=chunk.deep_link_url,
-            chapter=chunk.chapter,
-            section=chunk.section,
-            heading_path=list(chunk.heading_path),
-            content_type=BlockKind(chunk.content_type),
-            paragraph_ids=list(chunk.paragraph_ids),
-            token_count=chunk.token_count,
-            file=chunk.file,
-            spans=list(chunk.spans),
         )
 
 

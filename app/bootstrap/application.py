@@ -132,7 +132,7 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
     """
     async with AsyncExitStack() as stack:
         index = await stack.enter_async_context(open_index(settings))
-        providers = Providers.of(settings, stack)
+        providers = Providers(settings, stack)
         embedder, reranker = await providers.embedder(), await providers.reranker()
         model = await providers.language_model()
         log = await stack.enter_async_context(question_log(settings))

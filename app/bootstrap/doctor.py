@@ -38,7 +38,7 @@ async def diagnose(settings: Settings) -> Mapping[str, Finding]:
     """Return the finding of each part: "embedder", "reranker", "generator", "index"."""
     found = {}
     async with AsyncExitStack() as stack:
-        providers = Providers.of(settings, stack)
+        providers = Providers(settings, stack)
         for part in (_embedder, _reranker, _generator, _index):
             name = part.__name__.strip("_")
             try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -36,25 +35,20 @@ _log = logging.getLogger(__name__)
 OwnEmbedder: TypeAlias = "CohereEmbedder | LocalEmbedder | FastembedEmbedder"
 
 
-@dataclass(slots=True)
 class Providers:
     """Opens the models of one application; their calls share its budget."""
 
-    settings: Settings
-    budget: Budget
-    stack: AsyncExitStack
-    """Closes the clients with the application."""
-    breakers: dict[str, CircuitBreaker] = field(default_factory=dict)
-    """By the model's role: "embedder", "reranker", "rewriter", "generator"."""
-    _cohere: CohereClient | None = field(default=None, init=False)
-
-    @classmethod
-    def of(cls, settings: Settings, stack: AsyncExitStack) -> Providers:
-        store = SqliteSpending(settings.home / "spending.sqlite")
+    def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
+        """`stack` closes the clients with the application."""
+        self.settings = settings
         limits: dict[Period, float | None]
         limits = {"month": settings.budget_month, "day": settings.budget_day}
         known = {period: usd for period, usd in limits.items() if usd is not None}
-        return cls(settings, Budget(store, known), stack)
+        self.budget = Budget(SqliteSpending(settings.home / "spending.sqlite"), known)
+        self.breakers: dict[str, CircuitBreaker] = {}
+        """By the model's role: "embedder", "reranker", "rewriter", "generator"."""
+        self._stack = stack
+        self._cohere: CohereClient | None = None
 
     async def embedder(self) -> OwnEmbedder:
         if self._by_cohere(self.settings.embedder):
@@ -121,7 +115,7 @@ class Providers:
             from app.adapters.providers.cohere_client import open_client  # noqa: PLC0415
 
             opening = open_client(key.get_secret_value(), self.settings.cohere_base_url)
-            self._cohere = await self.stack.enter_async_context(opening)
+            self._cohere = await self._stack.enter_async_context(opening)
         return self._cohere
 
     async def _cohere_embedder(self) -> CohereEmbedder:
@@ -145,7 +139,7 @@ class Providers:
         calls = self._chat("the model server", server.model, price)
         key, short = self.settings.openai_api_key, self.settings.context_tokens <= SMALL_CONTEXT
         opening = openai_chat.open_server(server.base_url, key.get_secret_value() if key else None)
-        client = await self.stack.enter_async_context(opening)
+        client = await self._stack.enter_async_context(opening)
         return openai_chat.OpenAIGenerator(client, *calls, short_prompt=short)
 
     def _chat(
