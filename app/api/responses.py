@@ -71,9 +71,8 @@ class HitBody(Body):
     @classmethod
     def of(cls, hit: Hit) -> HitBody:
         chunk = hit.chunk
-        fields = {name: getattr(chunk, name) for name in cls.model_fields if hasattr(chunk, name)}
         return cls(
-            **fields,
+            **{name: getattr(chunk, name) for name in cls.model_fields if hasattr(chunk, name)},
             score=hit.score,
             dense_score=hit.dense_score,
             sparse_score=hit.sparse_score,
