@@ -16,9 +16,6 @@ from app.domain.retrieval.query import Turn
 
 MAX_TURNS = 40
 MAX_HISTORY_CHARS = 32_000
-MAX_SELECTION_CHARS = 4_000
-MAX_RESULTS = 50
-EXAMPLE = "What is an inverted index?"
 
 Question = Annotated[
     str,
@@ -27,7 +24,7 @@ Question = Annotated[
         json_schema_extra={"minLength": 1},
         description="The reader's question, in any language. "
         f"At most {MAX_QUESTION_CHARS:,} characters.",
-        examples=[EXAMPLE],
+        examples=["What is an inverted index?"],
     ),
 ]
 
@@ -58,7 +55,7 @@ class RequestBody(Body):
 class SelectionBody(RequestBody):
     """Text that the reader has selected on a page of the book."""
 
-    text: Annotated[str, StringConstraints(min_length=1, max_length=MAX_SELECTION_CHARS)]
+    text: Annotated[str, StringConstraints(min_length=1, max_length=4_000)]
     paragraph_id: Annotated[str, StringConstraints(max_length=100)] = ""
     """The paragraph that contains the selection, if known."""
 
@@ -116,7 +113,7 @@ class SearchRequest(RequestBody):
     page_url: PageUrl = ""
     """The page that the reader is on, as URL or path: its version and locale of the book are
     searched."""
-    k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] = 5
+    k: Annotated[int, Field(ge=1, le=50)] = 5
     """How many chunks to return."""
 
 
