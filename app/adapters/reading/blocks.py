@@ -128,8 +128,8 @@ class _Blocks:
         return [Draft(BlockKind.HEADING, text, level=level, element_id=_heading_id(element))]
 
     def _code(self, element: HtmlElement) -> list[Draft]:
-        # mdBook writes a listing as one <pre> in another.
-        pres = [one for one in element.iter("pre") if one.find(".//pre") is None]
+        # mdBook writes a listing as one <pre> in another, Scribble as a table of its lines.
+        pres = [one for one in element.iter("pre") if one.find(".//pre") is None] or [element]
         drafts = _lead_in(self._take_title(element, "code_title"))
         for pre in pres:
             language, own = code_language(pre, element), own_id(pre)

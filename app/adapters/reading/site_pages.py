@@ -168,7 +168,7 @@ class _Edition:
                 found[file] = "redirect"
             elif canonical and canonical != file:
                 found[file] = "duplicate"
-            elif file not in self._listed and _is_furniture(page):
+            elif self._is_furniture(page):
                 found[file] = FURNITURE
             elif hides_some and not page.is_indexed:
                 found[file] = "noindex"
@@ -176,6 +176,14 @@ class _Edition:
                 found[file] = "not of the book, such as a blog"
         kept = [page for file, page in self._files.items() if file not in found]
         return found | dict.fromkeys(repeated_pages(kept, self._listed), REPEATED)
+
+    def _is_furniture(self, page: PageFacts) -> bool:
+        """Whether the page finds or lists others. A chapter called "search" has more text."""
+        if page.is_index:
+            return page.file != self._home
+        name = _FURNITURE.search(page.file) if page.file not in self._listed else None
+        is_chapter = len(page.paragraphs) > _SEARCH_TEXTS
+        return name is not None and not (name[1] == "search" and is_chapter)
 
     def _in_order(self) -> dict[str, None]:
         """Return the home page, the table of contents, and what only links to the next page show.
@@ -220,12 +228,6 @@ class _Edition:
             language=page.language,
             theme=page.theme,
         )
-
-
-def _is_furniture(page: PageFacts) -> bool:
-    """Whether the page finds or lists others. A chapter called "search" has more text."""
-    name = _FURNITURE.search(page.file)
-    return name is not None and not (name[1] == "search" and len(page.paragraphs) > _SEARCH_TEXTS)
 
 
 def site_title(pages: Sequence[PageFacts]) -> str:
