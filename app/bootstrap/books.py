@@ -79,15 +79,11 @@ async def opened_source(
             for reason, urls in site.left_out.items():
                 remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
             request = IngestRequest(site.folder, book=_book_at(source), base_url=site.base_url)
-        elif _is_archive(source):
+        elif source.endswith(".zip") and Path(source).is_file():
             folder = Path(stack.enter_context(TemporaryDirectory())) / Path(source).stem
             folder.mkdir()
             request = IngestRequest(unpack(Path(source), folder, _UNPACKED_BYTES))
         yield replace(request, strategy=chunking_config(request.folder).strategy)
-
-
-def _is_archive(source: str) -> bool:
-    return source.endswith(".zip") and Path(source).is_file()
 
 
 def read_source(request: IngestRequest, advance: Advance = ignore, *, mark: bool = False) -> Book:

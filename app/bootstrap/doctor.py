@@ -19,7 +19,6 @@ from app.domain.errors import RagError
 from app.settings import Settings
 
 _LOCAL = "scripts/setup local, then RAG_"
-_KEY_OR_SERVER = "ollama pull llama3.1; or set CO_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,8 @@ async def _generator(providers: Providers) -> Finding:
         found = f"found on {ports}; RAG_GENERATOR=extractive turns it off"
         why = found if model else f"no CO_API_KEY, no model server on {ports}"
     if model is None:
-        return Finding("extractive, the book's own sentences", why, _KEY_OR_SERVER)
+        better = "ollama pull llama3.1; or set CO_API_KEY"
+        return Finding("extractive, the book's own sentences", why, better)
     await model.check()
     return Finding(model.model, why)
 

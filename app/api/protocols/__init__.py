@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from importlib.util import find_spec
 
 from fastapi import Request
@@ -11,14 +12,10 @@ from starlette.types import ASGIApp
 
 
 async def _mcp(_: Request) -> ASGIApp:
-    return await asyncio.to_thread(_imported)
-
-
-def _imported() -> ASGIApp:
     """Import the optional package at the first request: the import takes 0.3 s."""
-    from app.api.protocols.mcp import over_http  # noqa: PLC0415
-
-    return over_http
+    module = await asyncio.to_thread(import_module, "app.api.protocols.mcp")
+    answer: ASGIApp = module.over_http
+    return answer
 
 
 MCP_ROUTES = (Route("/v1/mcp", _mcp, methods=["POST"]),) if find_spec("mcp") else ()
