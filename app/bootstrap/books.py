@@ -79,10 +79,10 @@ async def opened_source(
             for reason, urls in site.left_out.items():
                 remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
             request = IngestRequest(site.folder, book=_book_at(source), base_url=site.base_url)
-        elif source.endswith(".zip") and Path(source).is_file():
-            folder = Path(stack.enter_context(TemporaryDirectory())) / Path(source).stem
+        elif source.endswith(".zip") and request.folder.is_file():
+            folder = Path(stack.enter_context(TemporaryDirectory())) / request.folder.stem
             folder.mkdir()
-            request = IngestRequest(unpack(Path(source), folder, _UNPACKED_BYTES))
+            request = IngestRequest(unpack(request.folder, folder, _UNPACKED_BYTES))
         yield replace(request, strategy=chunking_config(request.folder).strategy)
 
 
