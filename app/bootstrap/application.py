@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from app.adapters.index_terms import IndexTerms
 from app.adapters.sentences import split_sentences
-from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.adapters.sqlite.ingest_stores import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.bootstrap.providers import (
     OwnEmbedder,

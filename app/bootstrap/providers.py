@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from app.adapters.fastembed.models import EMBEDDER, RERANKER
 from app.adapters.fastembed.reranker import FastembedReranker
-from app.adapters.sqlite.spending import SqliteSpending
+from app.adapters.sqlite.serving_stores import SqliteSpending
 from app.adapters.tokens import token_counter
 from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price

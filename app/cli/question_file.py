@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import Question
 from app.services.safe_paths import read_text
@@ -47,10 +45,11 @@ def _question(text: str) -> Question:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
-        raise InputError(f"{key}: {first['msg']}" if key else first["msg"]) from None
+        said = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{key}: {said}" if key else said) from None
     for fault in _faults(question):
         raise InputError(fault)
-    return replace(question, book=BookId(question.book)) if question.book is not None else question
+    return question
 
 
 def _faults(question: Question) -> Iterator[str]:
