@@ -11,7 +11,7 @@ from app.api.responses import Body
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import MAX_QUESTION_CHARS, NEEDS_PAGE, Scope
 from app.domain.book_id import PATTERN, BookId
-from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, Mark, MarkKind, Rating
+from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, Mark, Rating
 from app.domain.retrieval.query import Turn
 
 MAX_TURNS = 40
@@ -116,14 +116,6 @@ class SearchRequest(RequestBody):
     """How many chunks to return."""
 
 
-class CitationFeedback(RequestBody):
-    """What a reader did with a citation, passage or source of the answer."""
-
-    paragraph_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    event: MarkKind
-    """clicked: the reader opened it; unhelpful: it does not help or fit."""
-
-
 class FeedbackRequest(RequestBody):
     answer_id: Annotated[str, Field(min_length=1, max_length=64, examples=["1f0c9d3e5b7a2c44"])]
     """From the answer."""
@@ -131,7 +123,7 @@ class FeedbackRequest(RequestBody):
     """none withdraws an earlier rating. The last rating counts."""
     reason: Annotated[str | None, StringConstraints(max_length=MAX_REASON_CHARS)] = None
     """The reader's words; e-mail addresses and phone numbers are masked."""
-    citation: CitationFeedback | None = None
+    citation: Mark | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -147,6 +139,4 @@ class FeedbackRequest(RequestBody):
         return self
 
     def to_feedback(self) -> Feedback:
-        one = self.citation
-        mark = Mark(one.paragraph_id, one.event) if one else None
-        return Feedback(self.answer_id, self.rating, self.reason, mark)
+        return Feedback(self.answer_id, self.rating, self.reason, self.citation)
