@@ -7,12 +7,10 @@ rendered them, with the widget; `/widget.js` and `/widget/...` are the widget's 
 from __future__ import annotations
 
 import mimetypes
-import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
-from os import PathLike, stat_result
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +20,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
 
 from app.api.keys import has_keys
 from app.api.responses import BooksBody
@@ -37,12 +34,6 @@ if TYPE_CHECKING:
 
 _TEMPLATES = Path(__file__).parent / "templates"
 WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
-_HASHED = re.compile(r"-[A-Z0-9]{8}\.js")
-_WIDGET_HEADERS = {
-    # Every site may load the widget; access is checked at /v1.
-    "Access-Control-Allow-Origin": "*",
-    "Cross-Origin-Resource-Policy": "cross-origin",
-}
 _IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 """An SVG may have styles, but no script; it loads nothing."""
 _MISSING = "<h1>No such page</h1><p>The book has no page at this address. Try its contents.</p>"
@@ -137,26 +128,6 @@ PAGE_ROUTES = (
 )
 
 
-class BundleFiles(StaticFiles):
-    """The bundle's files, for pages of every site."""
-
-    def file_response(
-        self,
-        full_path: str | PathLike[str],
-        stat_result: stat_result,
-        scope: Scope,
-        status_code: int = 200,
-    ) -> Response:
-        # Without ranges, as RFC 9110 allows: Starlette answers a wrong one with plain text.
-        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
-        scope["headers"] = headers
-        response = super().file_response(full_path, stat_result, scope, status_code)
-        response.headers.update(_WIDGET_HEADERS)
-        if _HASHED.search(str(full_path)):
-            response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
-        return response
-
-
 def widget_routes() -> Sequence[BaseRoute]:
-    files = GZipMiddleware(BundleFiles(directory=WIDGET_FOLDER / "bundle"), compresslevel=6)
+    files = GZipMiddleware(StaticFiles(directory=WIDGET_FOLDER / "bundle"), compresslevel=6)
     return Route("/widget.js", files), Mount("/widget", files)
