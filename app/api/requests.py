@@ -9,13 +9,14 @@ from pydantic_core import from_json
 
 from app.api.responses import Body
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.request import MAX_QUESTION_CHARS, NEEDS_PAGE, Scope
+from app.domain.answering.request import MAX_QUESTION_CHARS, NEEDS_PAGE, Scope, Selection
 from app.domain.book_id import PATTERN, BookId
 from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, Mark, Rating
 from app.domain.retrieval.query import Turn
 
 MAX_TURNS = 40
 MAX_HISTORY_CHARS = 32_000
+MAX_SELECTION_CHARS = 4_000
 
 Question = Annotated[
     str,
@@ -51,14 +52,6 @@ class RequestBody(Body):
     model_config = ConfigDict(extra="forbid")
 
 
-class SelectionBody(RequestBody):
-    """Text that the reader has selected on a page of the book."""
-
-    text: Annotated[str, StringConstraints(min_length=1, max_length=4_000)]
-    paragraph_id: Annotated[str, StringConstraints(max_length=100)] = ""
-    """The paragraph that contains the selection, if known."""
-
-
 class PartRequest(RequestBody):
     """What a button asks of a chapter or page, whatever the words of `question`."""
 
@@ -77,7 +70,8 @@ class ReadingContext(Body):
     scope: Scope | None = None
     """The part of the book to answer from: the `page`, its `chapter`, the `book`, or the book up
     to the end of this chapter (`so_far`). All but `book` need `page_url`."""
-    selection: SelectionBody | None = None
+    selection: Selection | None = None
+    """Text that the reader has selected on a page; at most 4,000 characters."""
     solutions: Solutions | None = None
     """How to answer a question that is an exercise of the book: `hide` gives the paragraphs to read
     first, `hint` also sentences of them, `show` the solution. Default: the server's
@@ -101,6 +95,8 @@ class ChatRequest(ReadingContext, RequestBody):
             message = f"scope {self.scope} needs the address of an indexed page in page_url"
         elif sum(len(turn.content) for turn in self.history) > MAX_HISTORY_CHARS:
             message = f"the history has over {MAX_HISTORY_CHARS:,} characters: send fewer turns"
+        elif self.selection and not 0 < len(self.selection.text) <= MAX_SELECTION_CHARS:
+            message = f"the selection's text must have 1 to {MAX_SELECTION_CHARS:,} characters"
         if message:
             raise ValueError(message)
         return self

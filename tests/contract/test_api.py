@@ -90,6 +90,8 @@ WRONG: list[tuple[dict[str, object], int, str]] = [
     ({"book": "hawks"}, 404, "book_not_found"),
     ({"question": "Hi!", "book": "hawks"}, 404, "book_not_found"),
     ({"book": "hawks", "page_url": "/owls", "scope": "page"}, 404, "book_not_found"),
+    ({"selection": {"text": ""}}, 422, "invalid_request"),
+    ({"selection": {"text": "a" * 4_001}}, 422, "invalid_request"),
     ({"history": [_LONG] * (MAX_HISTORY_CHARS // 8_000 + 1)}, 422, "invalid_request"),
 ]
 INVALID: list[tuple[dict[str, object], str]] = [
