@@ -11,7 +11,7 @@ from app.api.responses import Body
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import MAX_QUESTION_CHARS, NEEDS_PAGE, Scope, Selection
 from app.domain.book_id import PATTERN, BookId
-from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, Mark, Rating
+from app.domain.logged_answer import MAX_REASON_CHARS, Mark, Rating
 from app.domain.retrieval.query import Turn
 
 MAX_TURNS = 40
@@ -133,6 +133,3 @@ class FeedbackRequest(RequestBody):
             message = "feedback needs a rating, a reason or a citation"
             raise ValueError(message)
         return self
-
-    def to_feedback(self) -> Feedback:
-        return Feedback(self.answer_id, self.rating, self.reason, self.citation)

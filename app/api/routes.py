@@ -33,6 +33,7 @@ from app.domain.document import BlockKind
 from app.domain.edition import Edition
 from app.domain.errors import AnswerNotFound
 from app.domain.indexed_book import BookManifest
+from app.domain.logged_answer import Feedback
 from app.domain.page_markdown import page_markdown
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter, SearchQuery
@@ -222,4 +223,4 @@ async def feedback(body: FeedbackRequest, request: Request, rag: Rag) -> None:
     if rag.question_log is None:
         message = "this server accepts no feedback: its owner can set RAG_QUESTION_LOG_DAYS"
         raise AnswerNotFound(message)
-    await rag.question_log.give(body.to_feedback(), books_for(request, None))
+    await rag.question_log.give(Feedback(**dict(body)), books_for(request, None))
