@@ -35,9 +35,10 @@ from app.bootstrap.application import Application
 from app.domain.answering.passage_text import passage_markdown
 from app.domain.answering.request import require_length
 from app.domain.chunking.chunk import Chunk
-from app.domain.errors import NO_BOOKS, BookNotFound, InputError, RagError
+from app.domain.errors import NO_BOOKS, InputError, RagError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services.answer_question import whole_answer
+from app.services.book_scope import require_indexed
 from app.services.recording import current
 
 logging.getLogger("mcp").setLevel(logging.WARNING)  # on INFO it logs each request
@@ -146,8 +147,7 @@ class ToolServer(MCPServer[Any]):
         rag: Application = request.app.state.application
         indexed = await rag.index.books()
         found = indexed.named(books_for(request, book))
-        if book and not found:
-            raise BookNotFound.among(book, indexed)
+        require_indexed([book] if book else [], indexed)
         if len(found) != 1:
             names = ", ".join(one.book for one in found)
             message = f"book: name one of {names}" if found else NO_BOOKS
