@@ -1,4 +1,4 @@
-"""Commands on questions: search, ask; report, forget: what the question log has of readers'."""
+"""Commands on questions: search, ask; report and forget, on those in the question log."""
 
 from __future__ import annotations
 
