@@ -80,7 +80,14 @@ def open_sources(
         facts.title or listed[0].title,
         base,
         facts.language,
-        [_page(facts, one, base) for one in listed],
+        [
+            replace(
+                one,
+                file=join(facts.folder, one.file),
+                url=f"{base}/{encoded_path(facts.pages[one.file].lstrip('/'))}",
+            )
+            for one in listed
+        ],
         {UNLISTED: orphans} if orphans else {},
         warnings=warnings,
         refused=files.warnings,
@@ -136,8 +143,3 @@ def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:
             files.refuse(entry.target, "listed in the contents, but no page that can be read")
         entries.append(entry._replace(target=name or ""))
     return listed_pages({"": entries})
-
-
-def _page(facts: Facts, listed: PageInfo, base: str) -> PageInfo:
-    path = encoded_path(facts.pages[listed.file].lstrip("/"))
-    return replace(listed, file=join(facts.folder, listed.file), url=f"{base}/{path}")
