@@ -118,7 +118,19 @@ def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:
     mark_formulas(content, roles["formula"])
     for element in roles["drop"]:
         _drop(element, content)
+    for heading in roles["heading"]:
+        _clear_own_links(heading)
     return Tree(content, roles, tuple(drop_hidden(content)))
+
+
+def _clear_own_links(heading: HtmlElement) -> None:
+    """Empty the sign that links to the heading: "#", "¶". Its element stays, for its id."""
+    for link in heading.iter("a"):
+        sign = link.text_content().strip()
+        is_sign = "#" in (link.get("href") or "") and sign and not any(map(str.isalnum, sign))
+        if is_sign and heading.text_content().strip() != sign:
+            del link[:]
+            link.text = None
 
 
 def _drop(element: HtmlElement, content: HtmlElement) -> None:
