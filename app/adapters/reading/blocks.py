@@ -117,11 +117,7 @@ class _Blocks:
 
     def _with_caption(self, image: HtmlElement, caption: HtmlElement) -> Draft:
         told = replace(inline(caption, self._tree), terms=())
-        picture = inline([image], self._tree)
-        figure = compose(BlockKind.FIGURE, [one for one in (told, picture) if one.text])
-        if picture.figure:
-            figure.figure = replace(picture.figure, caption=told.text)
-        return figure
+        return _figure_of([told] if told.text else [], [inline([image], self._tree)])
 
     def _heading(self, element: HtmlElement) -> list[Draft]:
         number = element.get("aria-level") or str(element.tag)[1:]
@@ -240,13 +236,11 @@ class _Blocks:
         rest = [one for one in drafts if not one.caption]
         if rest and all(one.kind in (BlockKind.CODE, BlockKind.TABLE) for one in rest):
             return [*captions, *rest]
-        figure = compose(BlockKind.FIGURE, [*captions, *rest])
+        figure = _figure_of(captions, rest)
         image = next(element.iter("img"), None)
         if figure.figure is None and image is not None:
-            figure.figure = Figure(image.get("src") or "")
-        if figure.figure and captions:
             caption = " ".join(one.text for one in captions)
-            figure.figure = replace(figure.figure, caption=caption)
+            figure.figure = Figure(image.get("src") or "", caption=caption)
         figure.element_id = own_id(element)
         return [figure]
 
@@ -271,6 +265,14 @@ class _Blocks:
         "caption": _caption,
     }
     """Of the elements of each role; the first of several counts."""
+
+
+def _figure_of(captions: Sequence[Draft], images: Sequence[Draft]) -> Draft:
+    figure = compose(BlockKind.FIGURE, [*captions, *(one for one in images if one.text)])
+    image = next((one.figure for one in images if one.figure), None)
+    if image and captions:
+        image = replace(image, caption=" ".join(one.text for one in captions))
+    return replace(figure, figure=image)
 
 
 def _captioned(run: Sequence[HtmlElement | str]) -> tuple[HtmlElement, HtmlElement] | None:
