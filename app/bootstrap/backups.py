@@ -40,7 +40,7 @@ class Verified:
 
     book: str
     part: str
-    """"index", "generation before" if it is damaged, "ledger" or the name of a shared file."""
+    """"index", "ledger", the name of a shared file; "generation before", "pages" if damaged."""
     faults: Sequence[str]
 
 
@@ -67,6 +67,10 @@ class Stores:
                     raise
                 continue  # removed since it was listed
             yield Verified(book, "ledger", await self.ledgers.faults(book))
+            try:
+                self.pages.check(book)
+            except StorageError as error:
+                yield Verified(book, "pages", [str(error)])
         for name, kind in STATE.items():
             yield Verified("", name, await kind(self.home / name).faults())
 
@@ -106,13 +110,11 @@ class Stores:
 
     async def replaced(self, backup: Backup, books: Sequence[BookId]) -> list[BookId]:
         """Return those of the books that the index has. BookNotFound if the backup lacks one."""
-        for book in books:
-            if book not in backup.books:
-                known = ", ".join(backup.books) or "none"
-                message = f"no book {book!r} in the backup; there are: {known}"
-                raise BookNotFound(message)
-        known_here = await self._known()
-        return [book for book in books if book in known_here]
+        if missing := {*books} - {*backup.books}:
+            known = ", ".join(backup.books) or "none"
+            message = f"no book {min(missing)!r} in the backup; there are: {known}"
+            raise BookNotFound(message)
+        return sorted({*books} & await self._known())
 
     async def restore(
         self, backup: Backup, books: Sequence[BookId], phases: Phases
