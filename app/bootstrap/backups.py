@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from app.adapters.backup import Backup, NewBackup, reading_backup, writing_backup
-from app.adapters.sqlite.file import SqliteFile
+from app.adapters.qdrant.backup import Backup, NewBackup, reading_backup, writing_backup
+from app.adapters.sqlite.file import SqliteFile, copy_file
 from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache, SqliteLedgers
 from app.adapters.sqlite.serving_stores import SqliteQuestionLog, SqliteSiteKeys, SqliteSpending
 from app.bootstrap.storage import BookPages, book_pages, ledger_store, open_index
@@ -103,7 +104,8 @@ class Stores:
         faults = []
         for name in STATE:
             try:
-                backup.add_state(self.home / name)
+                if copy_file(self.home / name, backup.folder / name):
+                    backup.add_state(backup.folder / name)
             except StorageError as error:
                 faults.append(str(error))
         return faults
@@ -144,7 +146,9 @@ class Stores:
         """Restore the state files that are missing; return their names."""
         self.home.mkdir(parents=True, exist_ok=True)
         names = [name for name in backup.state if name in STATE]
-        return [name for name in names if backup.restore_state(name, self.home / name)]
+        with TemporaryDirectory(prefix=".restored-", dir=self.home) as folder:
+            files = [backup.extract_state(name, folder) for name in names]
+            return [one.name for one in files if copy_file(one, self.home / one.name)]
 
     async def _known(self) -> set[BookId]:
         return {*await self.index.books(), *await self.index.damaged()}
