@@ -1,8 +1,7 @@
-"""Which tests run, by folder and by `--quick` and `--long`; what was skipped; a pytest plugin."""
+"""Which tests run, by folder and by `--quick` and `--long`; a pytest plugin."""
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -65,15 +64,3 @@ def _quick(items: list[pytest.Item]) -> list[pytest.Item]:
         if item in smoke
         or (item.get_closest_marker("unit") and not item.get_closest_marker("attack"))
     ]
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say in one line what was skipped and what each of it needs."""
-    reasons = Counter(
-        report.longrepr[2].removeprefix("Skipped: ")
-        for report in terminalreporter.getreports("skipped")
-        if isinstance(report.longrepr, tuple)
-    )
-    if reasons:
-        parts = [f"{number} ({reason})" for reason, number in reasons.most_common()]
-        terminalreporter.line(f"skipped tests: {', '.join(parts)}")

@@ -19,7 +19,7 @@ from app.domain.identity import content_id
 from app.services.ingest import IngestRequest
 from tests.serving import connected, ingest, offline_settings
 
-pytestmark = pytest.mark.attack("book ids")
+pytestmark = pytest.mark.attack
 
 TEXT = "The Fresnel lens bends the light of a small lamp into a single beam."
 FOREIGN = "https://evil.example"

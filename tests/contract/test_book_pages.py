@@ -69,7 +69,7 @@ def test_markdown_is_rendered(source: str, expected: list[str], tmp_path: Path) 
         assert fragment in html
 
 
-@pytest.mark.attack("pages")
+@pytest.mark.attack
 @pytest.mark.parametrize(
     "source",
     [
@@ -249,13 +249,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.attack("pages")
+@pytest.mark.attack
 @pytest.mark.parametrize("path", ["owls/page.html", "owls/ok.png"])
 def test_pages_and_their_images_are_served(path: str, served: str) -> None:
     assert httpx.get(f"{served}/pages/{path}").status_code == 200
 
 
-@pytest.mark.attack("pages")
+@pytest.mark.attack
 @pytest.mark.parametrize(
     "path",
     [

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.domain.characters import is_well_formed, well_formed
-from tests.attacking import tried
 from tests.command_line import Run, write_files
 
-pytestmark = pytest.mark.attack("encodings")
+pytestmark = pytest.mark.attack
 
 PAGE = "# Lamps\n\nOld lamps burned whale oil through the night.\n"
 COMMANDS = (("ingest", "--json"), ("blocks",), ("chunks",))
@@ -28,7 +27,6 @@ def test_a_folder_whose_name_is_not_utf8_is_read_and_such_a_page_left_out_by_nam
 ) -> None:
     (book / os.fsdecode(b"caf\xe9.md")).write_text("Never read.\n")
     for command, *options in COMMANDS:
-        tried()
         result = run(command, book, *options)
         assert result.code == 0
         assert result.lines()
@@ -42,7 +40,6 @@ def test_a_page_whose_name_is_not_utf8_is_one_clear_line(run: Run, home: Path) -
     page = home / os.fsdecode(b"caf\xe9.md")
     page.write_text(PAGE)
     for command, *options in COMMANDS:
-        tried()
         result = run(command, page, *options)
         assert (result.code, result.out) == (2, "")
         assert result.err.splitlines()[-1].startswith(r"textbook-rag: caf\xe9.md: ")
@@ -57,7 +54,6 @@ def test_half_a_surrogate_pair_in_a_configuration_is_mended(run: Run, book: Path
     }
     write_files(book, files)
     for command, *options in COMMANDS:
-        tried()
         result = run(command, book, *options)
         assert result.code == 0
         for line in result.lines():

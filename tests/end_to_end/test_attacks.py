@@ -14,7 +14,7 @@ import pytest
 from tests.attacking import filled, table
 from tests.served_process import Served, served_process
 
-pytestmark = pytest.mark.attack("requests")
+pytestmark = pytest.mark.attack
 
 ATTACKS = table("requests")
 NO_HTTP = b"Invalid HTTP request received."

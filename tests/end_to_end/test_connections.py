@@ -20,7 +20,7 @@ from tests.owl_server import QUESTION
 from tests.served_process import Served, served_process
 from tests.serving import ScriptedGenerator, connected, offline_settings, serving
 
-pytestmark = pytest.mark.attack("connections")
+pytestmark = pytest.mark.attack
 
 
 # --- a whole process ----------------------------------------------------------------------------

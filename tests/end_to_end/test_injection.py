@@ -18,7 +18,7 @@ from app.domain.retrieval.query import Turn
 from tests.attacking import table
 from tests.fake_world import FakeGenerator, Step, World, passage
 
-pytestmark = pytest.mark.attack("injections")
+pytestmark = pytest.mark.attack
 
 OWLS = passage("Owls hunt mice at night. Their flight is silent.", "p-owls")
 MICE = passage("Mice eat seeds and grain in the barn.", "p-mice")

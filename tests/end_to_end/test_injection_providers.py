@@ -21,14 +21,13 @@ from app.domain.chunking.chunk import Passage
 from app.domain.generated_text.model_text import MAX_CHARACTERS
 from app.domain.retrieval.query import Turn
 from app.services.ports import Generator
-from tests.attacking import tried
 from tests.cohere_double import CohereDouble, Reply, citation
 from tests.end_to_end.test_injection import ATTEMPTS, MICE, OWLS, QUESTION
 from tests.fake_world import World, passage
 from tests.generating import cohere_at, openai_at
 from tests.openai_double import OpenAIDouble, completion
 
-pytestmark = pytest.mark.attack("injections")
+pytestmark = pytest.mark.attack
 
 TRUE = "Owls hunt mice at night"
 FALSE = "Owls hunt 40 whales in Paris"
@@ -107,7 +106,6 @@ def test_a_model_that_obeys_leads_nowhere_shows_no_prompt_and_cites_only_what_is
         answered = 0
         async with provider(obeyed) as generator:
             for attempt in ATTEMPTS:
-                tried()
                 obeyed.attempt = attempt
                 request, book = asked(attempt, place)
                 found = await World(book).answering(generator).answer(request)

@@ -13,7 +13,7 @@ from app.domain.generated_text.events import GeneratedText
 from tests.attacking import steps
 from tests.fake_world import context_of, in_order, passage, terms
 
-pytestmark = pytest.mark.attack("answers")
+pytestmark = pytest.mark.attack
 
 SENTENCE = "Owls hunt mice at night. "
 LENGTH = 2 * len(SENTENCE) * 25

@@ -31,7 +31,7 @@ from tests.chunking_documents import tools
 from tests.markdown_pages import as_book, read_page
 from tests.reading_patterns import PATTERNS, Pattern, inside, numbered, times
 
-pytestmark = pytest.mark.attack("shapes")
+pytestmark = pytest.mark.attack
 
 SIZE = 1_200
 """Characters of the shorter page."""

@@ -12,7 +12,7 @@ from app.domain.document import Book, Document, Site
 from app.services.ingest import IngestRequest
 from tests.markdown_pages import read_folder, read_text
 
-pytestmark = pytest.mark.attack("hidden text")
+pytestmark = pytest.mark.attack
 
 SECRET = "hidden-payload"
 SHOWN = "The lamp burns whale oil."

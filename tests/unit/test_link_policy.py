@@ -20,10 +20,10 @@ from app.adapters.sentences import split_sentences
 from app.domain.characters import without_invisible
 from app.domain.generated_text.link_policy import LinkPolicy
 from app.domain.generated_text.splitter import Splitter
-from tests.attacking import table, tried
+from tests.attacking import table
 from tests.markdown_oracle import live_parts
 
-pytestmark = pytest.mark.attack("answers")
+pytestmark = pytest.mark.attack
 
 ADDRESS = "https://book.example/page#p-1"
 BOOK_TEXT = "Ask http://localhost:8000/docs. The site is https://text.example/x."
@@ -43,7 +43,6 @@ ORDINARY = [Case(**line) for line in table("ordinary")]
 
 
 def shown(pieces: Sequence[str]) -> str:
-    tried()
     policy, splitter = LinkPolicy(BOOK_TEXT), Splitter(split_sentences, "en")
     units = [unit for piece in pieces for unit in splitter.feed(piece)] + splitter.close()
     assert "".join(unit.text for unit in units) == "".join(pieces)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from app.domain.document import Site
 from app.domain.errors import BookError
-from tests.attacking import examples, tried
+from tests.attacking import examples
 from tests.markdown_pages import read_folder, read_text
 from tests.parser_invariants import assert_sound
 from tests.reading_patterns import PATTERNS
 
-pytestmark = pytest.mark.attack("mixtures")
+pytestmark = pytest.mark.attack
 
 SNIPPETS = """\
 # H|## T {#id}|### A[[b]]|para text|more `code` here|*em* and **bold** term|- item|1. one|2) two
@@ -56,7 +56,6 @@ TEXTS = st.builds(
 
 
 def check(text: str, site: Site) -> None:
-    tried()
     file = "page.mdx" if site is Site.DOCUSAURUS else "page.md"
     with suppress(BookError):
         assert_sound(read_text(text, site=site, file=file))

@@ -12,7 +12,7 @@ from app.domain.document import Site
 from app.domain.errors import BookError
 from tests.markdown_pages import read_folder
 
-pytestmark = pytest.mark.attack("links out")
+pytestmark = pytest.mark.attack
 
 SECRET = "root-of-all-secrets"
 
