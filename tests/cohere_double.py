@@ -160,7 +160,7 @@ class _Handler(Handler):
     double: ClassVar[CohereDouble]
     protocol_version = "HTTP/1.1"
 
-    def post(self) -> None:
+    def do_POST(self) -> None:
         endpoint = self.path.removeprefix("/v2/")
         raw = self.body()
         if endpoint not in {"embed", "chat", "rerank"}:

@@ -8,7 +8,7 @@ import pytest
 from app.adapters.providers.cohere_client import COHERE, open_client
 from app.adapters.providers.http import Provider, retry_after
 from app.domain.errors import ConfigError, ProviderUnavailable
-from tests.cohere_world import cohere_embedder
+from tests.provider_fakes import cohere_embedder
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from app.domain.errors import (
 )
 from app.services.similarity import embed_documents
 from tests.cohere_double import CohereDouble, Fault, embedding
-from tests.cohere_world import cohere_embedder
+from tests.provider_fakes import cohere_embedder
 
 MODULE = "app.adapters.providers.cohere_embedder"
 

@@ -8,7 +8,7 @@ from app.adapters.providers.cohere_client import CohereClient
 from app.domain.cost import Units
 from app.services.recording import recording
 from tests.cohere_double import CohereDouble
-from tests.cohere_world import cohere_reranker
+from tests.provider_fakes import cohere_reranker
 
 TEXTS = ["the moon is far", "light energy in the chloroplast", "light travels", "nothing"]
 

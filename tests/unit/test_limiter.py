@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.adapters.providers.cohere_embedder import RateLimiter
 from app.domain.cost import Tariff
-from tests.cohere_world import InstantClock
+from tests.provider_fakes import InstantClock
 
 calls = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 900)), min_size=1, max_size=40)
 

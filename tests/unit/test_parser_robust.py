@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from app.domain.document import Site
 from app.domain.errors import BookError
 from tests.attacking import examples
-from tests.markdown_pages import read_folder, read_text
-from tests.parser_invariants import assert_sound
+from tests.markdown_pages import assert_sound, read_folder, read_text
 from tests.reading_patterns import PATTERNS
 
 pytestmark = pytest.mark.attack
