@@ -7,7 +7,6 @@ from array import array
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import sqrt
 from typing import TypeAlias
 
 from app.adapters.index_terms import IndexTerms
@@ -60,6 +59,7 @@ from app.services.show_figures import ShowFigures
 from app.services.similarity import SimilarityEncoder
 from app.services.vocabulary import BookVocabulary
 from app.services.write_answer import WriteAnswer
+from tests.cohere_double import embedding
 from tests.made_chunks import count_words, made_chunk, made_manifest, made_passage
 
 DIMENSION = 64
@@ -145,11 +145,7 @@ class FakeEmbedder:
 
 
 def _embed(text: str) -> Vector:
-    vector = array("f", bytes(4 * DIMENSION))
-    for term, count in _terms(text).items():
-        vector[term % DIMENSION] += count
-    norm = sqrt(sum(value * value for value in vector)) or 1.0
-    return array("f", (value / norm for value in vector))
+    return array("f", embedding(text, DIMENSION))
 
 
 @dataclass
