@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from app.domain import errors
 from app.domain.answer import (
     Answer,
     AnswerEvent,
@@ -20,13 +21,6 @@ from app.domain.answer import (
 )
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
-from app.domain.errors import (
-    ProviderAuthError,
-    ProviderError,
-    ProviderRateLimited,
-    ProviderRejected,
-    ProviderUnavailable,
-)
 from app.domain.generated_text.events import TextDiscarded
 from app.domain.indexed_book import BookList
 from app.domain.prompts import NO_ANSWER
@@ -43,6 +37,7 @@ QUESTION = "What does photosynthesis turn light energy into?"
 FOREIGN = "Who won the hockey championship in Ottawa?"
 SPANISH = "¿Quién ganó el campeonato en la ciudad?"
 NOTICE = "The book may not say this."
+DOWN = errors.ProviderUnavailable("down")
 SILENT = FakeGenerator([], finish_reason=NO_ANSWER)
 
 
@@ -68,7 +63,7 @@ def events(use_case: AnswerQuestion, question: str = QUESTION) -> list[AnswerEve
         (None, QUESTION),
         (FakeGenerator(["Plants eat light.", (12, 17, ("p-light",))]), QUESTION),
         (SILENT, QUESTION),
-        (FakeGenerator([ProviderUnavailable("down")]), QUESTION),
+        (FakeGenerator([DOWN]), QUESTION),
         (None, FOREIGN),
     ],
     ids=["extracted", "generated", "generator refuses", "generator down", "refused"],
@@ -166,7 +161,7 @@ def test_a_model_is_spared_only_a_foreign_question_in_the_books_language(
 
 @pytest.mark.parametrize("question", [QUESTION, FOREIGN])
 def test_degraded_retrieval_is_told_in_the_answer(question: str) -> None:
-    world = World((LIGHT,), error=ProviderUnavailable("down"))
+    world = World((LIGHT,), error=DOWN)
     assert ask(world.answering(), question).degraded == ("embedding",)
 
 
@@ -240,8 +235,7 @@ def test_unsupported_end_of_an_answer_is_dropped() -> None:
         ([TEXT, CITE], QUESTION, 1.0, AnswerMode.GENERATED, Confidence.ANSWERED, ()),
         ([FABLE], QUESTION, 1.0, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, ("unsupported",)),
         ([FABLE], SPANISH, 0.0, AnswerMode.REFUSED, Confidence.NOT_IN_BOOK, ("unsupported",)),
-        ([ProviderUnavailable("down")], QUESTION, 1.0, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN,
-         ("generator",)),
+        ([DOWN], QUESTION, 1.0, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, ("generator",)),
         ([], QUESTION, 1.0, AnswerMode.REFUSED, Confidence.NOT_IN_BOOK, ()),
         ([], QUESTION, 0.0, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, ()),
     ],
@@ -264,15 +258,17 @@ def test_a_model_and_the_score_settle_the_answer_together(
 
 
 OUTAGES = [
-    ProviderUnavailable("down"),
-    ProviderRateLimited("slow down", 3.0),
-    ProviderRejected("too long"),
-    ProviderAuthError("bad key"),
+    DOWN,
+    errors.ProviderRateLimited("slow down", 3.0),
+    errors.ProviderRejected("too long"),
+    errors.ProviderAuthError("bad key"),
 ]
 
 
 @pytest.mark.parametrize("error", OUTAGES, ids=lambda error: error.code)
-def test_outage_ends_the_answer_after_its_supported_text_and_says_so(error: ProviderError) -> None:
+def test_outage_ends_the_answer_after_its_supported_text_and_says_so(
+    error: errors.ProviderError,
+) -> None:
     answer = written(f"{TOLD} It ", error)
     assert (answer.mode, answer.degraded) == (AnswerMode.GENERATED, ("generator",))
     assert answer.answer == f"{TOLD} It "
@@ -285,8 +281,8 @@ def test_outage_ends_the_answer_after_its_supported_text_and_says_so(error: Prov
 
 @pytest.mark.parametrize("before", [[], ["Ottawa won the cup. "]], ids=["silent", "unsupported"])
 def test_outage_is_never_told_as_not_in_the_book(before: list[str]) -> None:
-    with pytest.raises(ProviderUnavailable):
-        written(*before, ProviderUnavailable("down"), question="Hockey championship?")
+    with pytest.raises(errors.ProviderUnavailable):
+        written(*before, DOWN, question="Hockey championship?")
 
 
 @pytest.mark.parametrize("text", ["   ", "\n", "![](https://evil.example/x.png)"])

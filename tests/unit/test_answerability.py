@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TypeAlias
 
 import pytest
 
@@ -29,33 +30,23 @@ from tests.made_chunks import count_words, made_manifest
 CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
 
 
-@pytest.mark.parametrize(
-    ("hits", "covered", "low", "high"),
-    [
-        ([(0.7, 0.9, 0.0)], 1.0, 0.95, 1.0),
-        ([(0.5, 0.5, 0.0)], 1.0, ANSWER_THRESHOLD, 1.0),
-        ([(0.5, 0.5, 0.0)], 0.5, REFUSAL_THRESHOLD, ANSWER_THRESHOLD),
-        ([(0.3, 0.2, 0.0)], 0.3, 0.0, REFUSAL_THRESHOLD),
-        ([(0.0, 0.0, 0.0)], 0.0, 0.0, 0.01),
-        ([(0.2, 0.4, 1.0)], 1.0, ANSWER_THRESHOLD, 1.0),
-        ([], 0.0, 0.0, 0.01),
-        ([(0.6, 0.1, 0.0), (0.1, 0.9, 0.0)], 0.5, 0.0, ANSWER_THRESHOLD),
-        ([(0.6, 0.9, 0.0), (0.1, 0.9, 0.0)], 0.5, ANSWER_THRESHOLD, 1.0),
-    ],
-    ids=[
-        "all",
-        "half",
-        "few terms",
-        "little",
-        "nothing",
-        "defined",
-        "no hit",
-        "in two hits",
-        "in one hit",
-    ],
-)
+Hits: TypeAlias = list[tuple[float, float, float]]
+SCORES: dict[str, tuple[Hits, float, float, float]] = {
+    "all": ([(0.7, 0.9, 0.0)], 1.0, 0.95, 1.0),
+    "half": ([(0.5, 0.5, 0.0)], 1.0, ANSWER_THRESHOLD, 1.0),
+    "few terms": ([(0.5, 0.5, 0.0)], 0.5, REFUSAL_THRESHOLD, ANSWER_THRESHOLD),
+    "little": ([(0.3, 0.2, 0.0)], 0.3, 0.0, REFUSAL_THRESHOLD),
+    "nothing": ([(0.0, 0.0, 0.0)], 0.0, 0.0, 0.01),
+    "defined": ([(0.2, 0.4, 1.0)], 1.0, ANSWER_THRESHOLD, 1.0),
+    "no hit": ([], 0.0, 0.0, 0.01),
+    "in two hits": ([(0.6, 0.1, 0.0), (0.1, 0.9, 0.0)], 0.5, 0.0, ANSWER_THRESHOLD),
+    "in one hit": ([(0.6, 0.9, 0.0), (0.1, 0.9, 0.0)], 0.5, ANSWER_THRESHOLD, 1.0),
+}
+
+
+@pytest.mark.parametrize(("hits", "covered", "low", "high"), SCORES.values(), ids=SCORES)
 def test_score_parts_what_the_book_answers_from_what_it_does_not(
-    hits: list[tuple[float, float, float]], covered: float, low: float, high: float
+    hits: Hits, covered: float, low: float, high: float
 ) -> None:
     assert low <= answerability([support(*one) for one in hits], covered) <= high
 

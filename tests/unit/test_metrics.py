@@ -70,28 +70,22 @@ IDEAL = 1 + 1 / log2(3)
 """The gain of two golds at the first two ranks."""
 
 
-@pytest.mark.parametrize(
-    ("metric", "gold", "ranking", "score"),
-    [
-        ("precision", [(60, 90)], [chunk((0, 100)), chunk((50, 150))], 30 / 200),
-        ("precision", [(0, 60), (40, 100)], [chunk((0, 100))], 1),
-        ("precision", [(0, 300)], [chunk((0, 100), (200, 250))], 1),
-        ("ndcg@10", [(0, 100), (200, 300)], [chunk((0, 300))], 1),
-        ("ndcg@10", [(0, 100), (200, 300)], [chunk((0, 100))], 1 / IDEAL),
-        (
-            "ndcg@10",
-            [(0, 100), (200, 300)],
-            [chunk((0, 100)), chunk((50, 150)), chunk((200, 300))],
-            (1 + 1 / log2(4)) / IDEAL,
-        ),
-        ("ndcg@10", [(0, 100)], [*[ELSEWHERE] * 10, chunk((0, 100))], 0),
-    ],
-    ids=[
-        "repeated text is in the denominator", "overlapping golds count once",
-        "of several spans", "all in one chunk", "one was never found",
-        "overlap earns nothing", "ten deep",
-    ],
-)  # fmt: skip
+TWO, ALL = [(0, 100), (200, 300)], [(0, 100)]
+LATE = [chunk((0, 100)), chunk((50, 150)), chunk((200, 300))]
+SCORES = {
+    "repeated text is in the denominator": (
+        "precision", [(60, 90)], [chunk((0, 100)), chunk((50, 150))], 30 / 200,
+    ),
+    "overlapping golds count once": ("precision", [(0, 60), (40, 100)], [chunk((0, 100))], 1),
+    "of several spans": ("precision", [(0, 300)], [chunk((0, 100), (200, 250))], 1),
+    "all in one chunk": ("ndcg@10", TWO, [chunk((0, 300))], 1),
+    "one was never found": ("ndcg@10", TWO, [chunk((0, 100))], 1 / IDEAL),
+    "overlap earns nothing": ("ndcg@10", TWO, LATE, (1 + 1 / log2(4)) / IDEAL),
+    "ten deep": ("ndcg@10", ALL, [*[ELSEWHERE] * 10, chunk((0, 100))], 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("metric", "gold", "ranking", "score"), SCORES.values(), ids=SCORES)
 def test_a_score_is_what_was_worked_out_by_hand(
     metric: str, gold: list[tuple[int, int]], ranking: list[Retrieved], score: float
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.domain.document import Site
 from app.domain.errors import BookError
 from tests.attacking import examples
+from tests.command_line import write_files
 from tests.markdown_pages import assert_sound, read_folder, read_text
 from tests.reading_patterns import PATTERNS
 
@@ -98,13 +99,6 @@ def test_a_byte_order_mark_counts_as_one_character() -> None:
     assert [(one.text, one.start) for one in page.blocks] == [("Head", 1)]
 
 
-def write(folder: Path, file: str, data: bytes) -> Path:
-    path = folder / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return folder
-
-
 @pytest.mark.parametrize(
     ("file", "data", "message"),
     [
@@ -121,7 +115,7 @@ def test_what_cannot_be_read_is_one_line_with_file_and_line(
     file: str, data: bytes, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(BookError) as error:
-        read_folder(write(tmp_path, file, data))
+        read_folder(write_files(tmp_path, {file: data}))
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 

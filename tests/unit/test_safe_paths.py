@@ -10,6 +10,7 @@ import pytest
 from app.adapters.reading.book_settings import chunking_config
 from app.domain.document import Site
 from app.domain.errors import BookError
+from tests.command_line import write_files
 from tests.markdown_pages import read_folder
 
 pytestmark = pytest.mark.attack
@@ -20,13 +21,9 @@ SECRET = "root-of-all-secrets"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A book of one page, beside it a file with a secret and a folder of such files."""
-    (tmp_path / "secret.md").write_text(f"# Secret\n\n{SECRET}.\n")
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere/more.md").write_text(f"{SECRET}.\n")
-    book = tmp_path / "book"
-    (book / "docs").mkdir(parents=True)
-    (book / "docs/a.md").write_text("# A\n\nText of the page.\n")
-    return book
+    page = "# A\n\nText of the page.\n"
+    secrets = {"secret.md": f"# Secret\n\n{SECRET}.\n", "elsewhere/more.md": f"{SECRET}.\n"}
+    return write_files(tmp_path, {**secrets, "book/docs/a.md": page}) / "book"
 
 
 def read(folder: Path, site: Site | None = None) -> tuple[str, list[str]]:
@@ -65,9 +62,7 @@ WAYS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
 
 def lead_out(folder: Path, way: str) -> str:
     files, linked, named = WAYS[way]
-    for name, text in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+    write_files(folder, files)
     for name, target in linked.items():
         (folder / name).symlink_to(target)
     return named
