@@ -7,12 +7,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-QUICK = "quick"
-"""The profile of properties with `--quick`."""
-LONG = "long"
-"""The marker of what only `--long` runs, and the profile of its properties."""
-LONG_TIMEOUT = 3_600
-"""Seconds for one test with `--long`, unless `--timeout` is given."""
 TESTS = Path(__file__).resolve().parent
 
 
@@ -28,10 +22,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)  # before pytest-timeout reads its option
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("long"):
-        settings.load_profile(LONG)
-        config.option.timeout = config.option.timeout or LONG_TIMEOUT
+        settings.load_profile("long")
+        config.option.timeout = config.option.timeout or 3_600
     elif config.getoption("quick"):
-        settings.load_profile(QUICK)
+        settings.load_profile("quick")
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
@@ -41,7 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(item.path.relative_to(TESTS).parts[0])
     chosen = items
     if not config.getoption("long"):
-        chosen = [item for item in chosen if not item.get_closest_marker(LONG)]
+        chosen = [item for item in chosen if not item.get_closest_marker("long")]
     if config.getoption("quick"):
         chosen = _quick(chosen)
     if len(chosen) < len(items):
