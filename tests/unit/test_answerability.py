@@ -26,6 +26,7 @@ from app.domain.terms import words
 from app.services.lexical import TermUpperBounds
 from tests.fake_world import FakeIndex, FakeTerms, World, chunk, make_chunk, passage
 from tests.made_chunks import count_words, made_manifest
+from tests.recorded_cases import case_lines
 
 CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
 
@@ -126,32 +127,12 @@ async def test_refused_in_another_language_than_the_books_the_reader_is_told_whi
     assert other_language("en", "en") == ""
 
 
-@pytest.mark.parametrize(
-    ("question", "book", "language"),
-    [
-        ("什么是光合作用?", "en", "zh"),
-        ("computed是什么", "en", "zh"),
-        ("光合成とは何ですか", "en", "ja"),
-        ("光合成とは何ですか", "zh", "ja"),
-        ("Что такое фотосинтез?", "de", "ru"),
-        ("Що таке фотосинтез?", "uk", "uk"),
-        ("광합성이란 무엇입니까", "en", "ko"),
-        ("what is the angle θ", "en", "en"),
-        ("什么是光合作用?", "zh", "zh"),
-        ("¿Qué es la mitosis?", "ja", "es"),
-        ("", "en", "en"),
-        ("What is the difference between the two?", "de", "en"),
-        # A language without a list of words.
-        ("hoe lees ik een bestand in", "nl", "nl"),
-        ("wat is een closure", "nl", "nl"),
-        ("what is the difference between let and const", "nl", "en"),
-        ("O que é a fotossíntese e como ela funciona?", "en", "pt"),
-        ("روشنی کی ترکیب کیا ہے اور یہ کیوں اہم ہے؟", "en", "ur"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "language"), case_lines("question_languages"))
 def test_the_language_of_a_question_is_told_by_its_words_or_its_script(
-    question: str, book: str, language: str
+    asked: str, language: str
 ) -> None:
+    """Asked of a book in the language before the colon."""
+    book, question = asked.split(": ", 1)
     assert language_of_question(tuple(words(question)), book) == language
 
 
