@@ -7,12 +7,10 @@ from array import array
 from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from app.adapters.index_terms import IndexTerms
 from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
-from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.question_analysis import (
@@ -26,13 +24,6 @@ from app.domain.answering.units import SplitSentences, units_of
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.cost import Tariff
-from app.domain.generated_text.events import (
-    GeneratedCitation,
-    GeneratedEnd,
-    GeneratedText,
-    GeneratorEvent,
-    TextDiscarded,
-)
 from app.domain.indexed_book import BookList, BookManifest, Damage
 from app.domain.links import page_key
 from app.domain.retrieval.query import (
@@ -53,7 +44,7 @@ from app.services.consultation import ConsultBook
 from app.services.feature_reranker import FeatureReranker
 from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.page_locator import PageLocator
-from app.services.ports import Embedder, GenerationRequest, Generator, Reranker, VectorIndex
+from app.services.ports import Embedder, Generator, Reranker, VectorIndex
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.similarity import SimilarityEncoder
@@ -253,45 +244,6 @@ class FakeReranker:
             raise self.error
         scores = [(position, float(self.word in text)) for position, text in enumerate(texts)]
         return sorted(scores, key=lambda pair: -pair[1])
-
-
-Step: TypeAlias = str | tuple[int, int, tuple[str, ...]] | TextDiscarded | Exception
-
-
-@dataclass
-class FakeGenerator:
-    """Writes the given text pieces and citations; an exception among them is raised there."""
-
-    steps: Sequence[Step]
-    ends: bool = True
-    finish_reason: str = "COMPLETE"
-    truncated: bool = False
-    questions: list[str] = field(default_factory=list)
-    contexts: list[Sequence[ContextPassage]] = field(default_factory=list)
-
-    @property
-    def model(self) -> str:
-        return "fake-model"
-
-    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        self.questions.append(request.question)
-        self.contexts.append(request.context)
-        said = "".join(one for one in self.steps if isinstance(one, str))
-        written = 0
-        for step in self.steps:
-            if isinstance(step, Exception):
-                raise step
-            if isinstance(step, str):
-                written += len(step)
-                yield GeneratedText(step)
-            elif isinstance(step, TextDiscarded):
-                said = said[written:]
-                yield step
-            else:
-                start, end, paragraph_ids = step
-                yield GeneratedCitation(start, said[start:end], paragraph_ids)
-        if self.ends:
-            yield GeneratedEnd(Usage(10, 5), self.finish_reason, truncated=self.truncated)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from app.domain.answering.request import AskRequest, Selection
 from app.domain.chunking.chunk import Passage
 from app.domain.retrieval.query import Turn
 from tests.attacking import table
-from tests.fake_world import FakeGenerator, Step, World, passage
+from tests.fake_world import World, passage
+from tests.serving import ScriptedGenerator, Step
 
 pytestmark = pytest.mark.attack
 
@@ -29,7 +30,7 @@ PROMPT = prompts.ANSWER_FROM_NUMBERED_SOURCES
 
 
 def answer(request: AskRequest, *steps: Step, book: tuple[Passage, ...] = (OWLS, MICE)) -> Answer:
-    generator = FakeGenerator(steps) if steps else None
+    generator = ScriptedGenerator(steps) if steps else None
     return asyncio.run(World(book).answering(generator).answer(request))
 
 
