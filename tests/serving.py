@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import httpx
 import uvicorn
@@ -31,6 +31,8 @@ from app.services.phases import Phases
 from app.services.ports import GenerationRequest
 from app.settings import Settings
 
+T = TypeVar("T")
+
 
 def offline_settings(home: Path, **changes: object) -> Settings:
     """Return the settings of a machine without keys, whatever this machine's environment says."""
@@ -44,14 +46,18 @@ def offline_settings(home: Path, **changes: object) -> Settings:
     return Settings.model_validate({**Settings(_env_file=None).model_dump(), **fixed, **changes})
 
 
+def in_thread(work: Coroutine[Any, Any, T]) -> T:
+    """Return its result; playwright's synchronous interface keeps a loop running in this thread."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
 def ingest(settings: Settings, request: IngestRequest) -> None:
     async def run() -> None:
         async with application(settings) as rag:
             await rag.ingest.run(request, Phases())
 
-    # In a thread: playwright's synchronous interface keeps a loop running in this one.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, run()).result()
+    in_thread(run())
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""Reading is linear: a text twice as long takes twice the steps, counted, not timed.
+"""Hostile text is read whole or refused, in linear time: twice the text takes twice the steps.
 
-A step is a call of a Python function or the return of one of C. Work inside of one call does not
-count.
+Steps are counted, not timed: calls of Python functions and returns of those of C. Work inside of
+one call does not count.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 
 from app.domain.document import Site
 from app.domain.errors import BookError
-from tests.markdown_pages import read_text
+from tests.markdown_pages import assert_sound, read_text
 from tests.reading_patterns import PATTERNS
 
 pytestmark = pytest.mark.attack
@@ -28,7 +28,7 @@ def steps(text: str, site: Site) -> int:
     counted = count()
     sys.setprofile(lambda *_: next(counted) and None)
     try:
-        read_text(text, site=site)
+        assert_sound(read_text(text, site=site))
     except BookError:
         pass
     finally:
