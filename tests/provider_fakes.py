@@ -15,7 +15,7 @@ import pytest
 from app.adapters.providers.cohere_client import CohereClient
 from app.adapters.providers.cohere_embedder import TARIFFS, CohereEmbedder, RateLimiter
 from app.adapters.providers.cohere_reranker import CohereReranker
-from app.adapters.sqlite.spending import SqliteSpending
+from app.adapters.sqlite.serving_stores import SqliteSpending
 from app.bootstrap import providers
 from app.domain.cost import Price, Tariff
 from app.services.budget import Budget
