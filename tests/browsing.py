@@ -117,8 +117,8 @@ def restore(page: Page, address: str, turns: Sequence[Mapping[str, object]], boo
     page.goto(address)
 
 
-def tag(server: str, attributes: str = "defer", path: str = "/widget.js") -> str:
-    return f'<script src="{server}{path}" data-book="{BOOK}" {attributes}></script>'
+def tag(server: str, attributes: str = "defer") -> str:
+    return f'<script src="{server}/widget.js" data-book="{BOOK}" {attributes}></script>'
 
 
 @dataclass

@@ -81,13 +81,13 @@ def chunk(passages: Sequence[Passage], chunk_id: str = "c-1", language: str = "e
     return made_chunk(*passages, chunk_id=chunk_id, chapter="Book", spans=spans, language=language)
 
 
-def context_of(*passages: Passage, score: float = 1.0) -> list[ContextPassage]:
+def context_of(*passages: Passage) -> list[ContextPassage]:
     return [
         ContextPassage(
             passage=one,
             chunk=chunk([one]),
             section=one.heading_path[-1],
-            score=score,
+            score=1.0,
             tokens=len(one.text.split()),
         )
         for one in passages

@@ -53,12 +53,12 @@ class QdrantNode:
                 stderr=log,
             )
 
-    def wait(self, path: str = "/readyz", seconds: float = 60.0) -> None:
+    def wait(self, path: str = "/readyz") -> None:
         """Until the address answers 200. TimeoutError."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + 60
         while not self.answers(path):
             if time.monotonic() > end:
-                message = f"{self.url}{path}: no answer in {seconds:.0f} s, see {self.folder}/log"
+                message = f"{self.url}{path}: no answer in a minute, see {self.folder}/log"
                 raise TimeoutError(message)
             time.sleep(0.05)
 

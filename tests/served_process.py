@@ -27,8 +27,8 @@ class Served:
         """Open a connection from this address of the loopback network."""
         return socket.create_connection(("127.0.0.1", self.port), 30, (source, 0))
 
-    def http(self, source: str = "127.0.0.1") -> HTTPConnection:
-        return HTTPConnection("127.0.0.1", self.port, 30, (source, 0))
+    def http(self) -> HTTPConnection:
+        return HTTPConnection("127.0.0.1", self.port, 30)
 
 
 @contextmanager

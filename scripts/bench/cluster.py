@@ -210,17 +210,16 @@ def is_whole(node: QdrantNode) -> bool:
     ) and not any(found["shard_transfers"] for found in shards)
 
 
-async def wait_ready(nodes: list[QdrantNode], seconds: float = 120.0) -> None:
+async def wait_ready(nodes: list[QdrantNode]) -> None:
     """Wait until every replica is active again: two replicas tolerate only one loss."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 120
     for node in nodes:
         await asyncio.to_thread(node.wait)
     for _ in range(2):  # a copy can be set aside shortly after its node is ready
         await asyncio.sleep(0.5)
         while not all([await asyncio.to_thread(is_whole, node) for node in nodes]):
             if time.monotonic() > end:
-                message = f"not every copy is active after {seconds:.0f} s"
-                raise TimeoutError(message)
+                raise TimeoutError("not every copy is active after two minutes")
             await asyncio.sleep(0.1)
 
 

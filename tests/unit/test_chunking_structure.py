@@ -169,9 +169,9 @@ def test_a_heading_before_what_fills_a_chunk_is_said_by_the_heading_path() -> No
     assert not any(each.text_content.endswith("many words ") for each in chunks)
 
 
-def sections(count: int = 3) -> Document:
+def sections() -> Document:
     """Sections of one chunk each, of several paragraphs."""
-    made = ([heading(f"Part {n}"), *(prose(6, n * 9 + i) for i in range(4))] for n in range(count))
+    made = ([heading(f"Part {n}"), *(prose(6, n * 9 + i) for i in range(4))] for n in range(3))
     return place([block for each in made for block in each])
 
 

@@ -146,8 +146,8 @@ def test_an_expression_that_may_be_false_hides_nothing() -> None:
     assert found.count(SECRET) == 2
 
 
-def folder(tmp_path: Path, text: str, name: str = "a.md") -> Book:
-    (tmp_path / name).write_text(text)
+def folder(tmp_path: Path, text: str) -> Book:
+    (tmp_path / "a.md").write_text(text)
     return read_folder(tmp_path)
 
 

@@ -23,7 +23,6 @@ from app.domain.identity import renew
 from app.domain.ledger import Entry, Ledger, from_lines, to_lines
 
 BOOK = BookId("book")
-TEXTS = [f"text {number}" for number in range(16)]
 ANIMALS = ("mole", "newt", "owl", "pike")
 LONG = "theindexmapseverytermtothelistofdocumentsthatholditinorderofnumber"
 

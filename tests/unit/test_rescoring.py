@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.definition_terms import question_targets
 from app.domain.retrieval.query import Hit
@@ -40,9 +39,9 @@ def order(
     return [hit.chunk.text_content for hit in rescore(hits, terms, {"en": asked}, weights)]
 
 
-def defining(chunk: Chunk, term: str, kind: BlockKind = BlockKind.PARAGRAPH) -> Chunk:
+def defining(chunk: Chunk, term: str) -> Chunk:
     (passage,) = chunk.passages
-    return replace(chunk, passages=(replace(passage, terms=(term,), kind=kind),))
+    return replace(chunk, passages=(replace(passage, terms=(term,)),))
 
 
 def pages(*texts: str) -> list[Hit]:
