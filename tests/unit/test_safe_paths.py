@@ -31,29 +31,23 @@ def read(folder: Path, site: Site | None = None) -> tuple[str, list[str]]:
     return repr(book.documents), [str(warning) for warning in book.warnings]
 
 
-WAYS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
-    "linked file": ({}, {"docs/x.md": "../../secret.md"}, "docs/x.md"),
-    "linked twice": ({}, {"docs/.y": "../../secret.md", "docs/x.md": ".y"}, "docs/x.md"),
-    "linked folder": ({}, {"docs/x": "../../elsewhere"}, "docs/x"),
+LISTED = "- [A](docs/a.md)\n- [X]({})\n"
+WAYS: dict[str, tuple[dict[str, str], str]] = {
+    "linked file": ({"docs/x.md": "-> ../../secret.md"}, "docs/x.md"),
+    "linked twice": ({"docs/.y": "-> ../../secret.md", "docs/x.md": "-> .y"}, "docs/x.md"),
+    "linked folder": ({"docs/x": "-> ../../elsewhere"}, "docs/x"),
     "file through a linked folder": (
-        {"SUMMARY.md": "- [A](docs/a.md)\n- [X](docs/.x/more.md)\n"},
-        {"docs/.x": "../../elsewhere"},
+        {"SUMMARY.md": LISTED.format("docs/.x/more.md"), "docs/.x": "-> ../../elsewhere"},
         "docs/.x/more.md",
     ),
-    "listed by dots": (
-        {"SUMMARY.md": "- [A](docs/a.md)\n- [X](../secret.md)\n"},
-        {},
-        "../secret.md",
-    ),
-    "folder of MkDocs": ({"mkdocs.yml": "site_name: T\ndocs_dir: ../elsewhere\n"}, {}, ""),
+    "listed by dots": ({"SUMMARY.md": LISTED.format("../secret.md")}, "../secret.md"),
+    "folder of MkDocs": ({"mkdocs.yml": "site_name: T\ndocs_dir: ../elsewhere\n"}, ""),
     "configuration": (
-        {"../mkdocs.yml": f"site_name: {SECRET}\n"},
-        {"mkdocs.yml": "../mkdocs.yml"},
+        {"../mkdocs.yml": f"site_name: {SECRET}\n", "mkdocs.yml": "-> ../mkdocs.yml"},
         "",
     ),
     "table of contents": (
-        {"../toc.yml": f"- title: {SECRET}\n  local: a\n"},
-        {"docs/_toctree.yml": "../../toc.yml"},
+        {"../toc.yml": f"- title: {SECRET}\n  local: a\n", "docs/_toctree.yml": "-> ../../toc.yml"},
         "",
     ),
 }
@@ -61,10 +55,12 @@ WAYS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
 
 
 def lead_out(folder: Path, way: str) -> str:
-    files, linked, named = WAYS[way]
-    write_files(folder, files)
-    for name, target in linked.items():
-        (folder / name).symlink_to(target)
+    files, named = WAYS[way]
+    for name, text in files.items():
+        if text.startswith("-> "):
+            (folder / name).symlink_to(text.removeprefix("-> "))
+        else:
+            write_files(folder, {name: text})
     return named
 
 
