@@ -33,15 +33,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark each test with the name of its folder: unit, contract or end_to_end."""
     for item in items:
         item.add_marker(item.path.relative_to(TESTS).parts[0])
-    chosen = items
-    if not config.getoption("long"):
-        chosen = [item for item in chosen if not item.get_closest_marker("long")]
+    long = config.getoption("long")
+    chosen = [item for item in items if long or not item.get_closest_marker("long")]
     if config.getoption("quick"):
         chosen = _quick(chosen)
-    if len(chosen) < len(items):
-        kept = set(chosen)
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = chosen
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = chosen
 
 
 def _quick(items: list[pytest.Item]) -> list[pytest.Item]:
