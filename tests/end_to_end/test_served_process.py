@@ -21,7 +21,7 @@ from tests.openai_double import OpenAIDouble, event
 from tests.owl_server import QUESTION, UNSURE
 from tests.served_process import Served, served_process
 
-connections = pytest.mark.attack("connections")
+connections = pytest.mark.attack
 NO_HTTP = b"Invalid HTTP request received."
 """What uvicorn says to a request that is none."""
 
@@ -41,7 +41,7 @@ def health(served: Served) -> int:
     return status
 
 
-@pytest.mark.attack("requests")
+@pytest.mark.attack
 @pytest.mark.parametrize("attack", table("requests"), ids=lambda attack: attack["name"])
 def test_an_attack_gets_its_answer_and_the_server_goes_on(
     served: Served, attack: dict[str, Any]

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browsing import BOOK, ask, citation, restore, send, turn
+from tests.browsing import BOOK, ForeignSite, ask, citation, restore, send, tag, turn
 from tests.command_line import Run
-from tests.foreign_site import ForeignSite, tag
 from tests.owl_server import added
 from tests.serving import offline_settings, serving
 
