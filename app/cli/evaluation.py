@@ -1,33 +1,28 @@
 """`eval`: measures on questions with known answers.
 
-`contracts/evaluation.md` describes questions.jsonl, one JSON object a line, and the report, as a
-table and as JSON.
+`contracts/evaluation.md` describes its report, as a table and as JSON.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import TypeAdapter, ValidationError
 from typer import Argument, Option
 
 from app.cli.command import Json, OneBook, command, open_application
 from app.cli.output import phases, remark, remark_each, show
+from app.cli.question_file import read_questions
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.errors import InputError
 from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
-from app.domain.evaluation.gold_question import Question, fingerprint
+from app.domain.evaluation.gold_question import fingerprint
 from app.domain.evaluation.measurement import Measured, by_kind, summary
 from app.services.evaluate import Evaluation, EvaluationRequest
-from app.services.safe_paths import read_text
 from app.settings import Settings
 
-_FIELDS = TypeAdapter(Question)
-"""The keys of a line of questions.jsonl; other keys are ignored."""
 _ANSWER_SETTING = "RAG_ANSWER_THRESHOLD"
 
 
@@ -76,56 +71,6 @@ async def evaluate(
     show(_measurement_json(found, run), _report_lines(found), as_json=json)
     if not helpful:
         remark("a hit is a place of the book that was found, not an answer: see --helpful")
-
-
-def read_questions(path: Path) -> list[Question]:
-    """Read the whole file. InputError, with file and line, at the first error."""
-    questions: dict[str, Question] = {}
-    # Lines end at "\n" only: str.splitlines would cut at U+2028 inside a question.
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            question = _question(line)
-            if question.id in questions:
-                message = f"the id {question.id!r} is used twice"
-                raise InputError(message)
-        except InputError as error:
-            message = f"{path}:{number}: {error}"
-            raise InputError(message) from None
-        questions[question.id] = question
-    if not questions:
-        message = f"{path}: no questions in it: write one JSON object per line"
-        raise InputError(message)
-    return list(questions.values())
-
-
-def _question(text: str) -> Question:
-    """Return the question of a line. InputError."""
-    try:
-        question = _FIELDS.validate_json(text, strict=True)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        said = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{key}: {said}" if key else said) from None
-    for fault in _faults(question):
-        raise InputError(fault)
-    return question
-
-
-def _faults(question: Question) -> Iterator[str]:
-    """Yield what is wrong with values that have the right types."""
-    if question.answerable and not question.gold and not question.gold_file:
-        yield "answerable, but without gold and gold_file: add one of them"
-    for gold in question.gold:
-        if not 0 <= gold.start < gold.end:
-            yield f"gold: the gold span {gold.start} to {gold.end} is empty or below 0"
-    for pattern in question.key_facts:
-        try:
-            re.compile(pattern)
-        except (re.error, OverflowError, RecursionError) as error:
-            yield f"key_facts: {pattern!r} is not a regular expression ({error})"
 
 
 def _report_lines(found: Evaluation) -> Iterator[str]:
