@@ -130,25 +130,15 @@ UNSPACED = [
 ]
 
 
-@pytest.fixture
-def book(request: pytest.FixtureRequest, run: Run, tmp_path: Path) -> str:
-    language: str = request.param
-    assert run("ingest", write_files(tmp_path / language, BOOKS[language])).code == 0
-    return language
-
-
-@pytest.mark.parametrize(
-    ("book", "question", "section"), UNSPACED, indirect=["book"], ids=range(len(UNSPACED))
-)
-def test_the_section_of_that_name_is_found_first(
-    book: str, question: str, section: str, run: Run
+def test_of_unspaced_questions_the_section_of_that_name_is_found_first(
+    run: Run, tmp_path: Path
 ) -> None:
-    hits = run("search", question, "--book", book, "--json").json()["hits"]
-    assert hits[0]["section"] == section
-    answer = run("ask", question, "--book", book, "--json").json()
-    assert answer["passages"][0]["heading_path"] == [section]
-
-
-@pytest.mark.parametrize("book", ["zh"], indirect=True)
-def test_words_of_a_question_alone_are_no_reason_to_answer(book: str, run: Run) -> None:
-    assert run("ask", "请问什么是红烧肉？", "--book", book, "--json").json()["refused"]
+    for language, pages in BOOKS.items():
+        assert run("ingest", write_files(tmp_path / language, pages)).code == 0
+    for book, question, section in UNSPACED:
+        hits = run("search", question, "--book", book, "--json").json()["hits"]
+        assert hits[0]["section"] == section
+        answer = run("ask", question, "--book", book, "--json").json()
+        assert answer["passages"][0]["heading_path"] == [section]
+    # Words of a question alone are no reason to answer.
+    assert run("ask", "请问什么是红烧肉？", "--book", "zh", "--json").json()["refused"]
