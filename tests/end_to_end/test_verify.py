@@ -31,15 +31,15 @@ def test_verify_finds_nothing_where_nothing_is_wrong(run: Run, tmp_path: Path) -
     assert run("ingest", book).code == 0
     done = run("verify")
     assert (done.code, done.err) == (0, "")
-    shared = "cache: sound\nkeys: sound\nquestion log: sound\n"
-    assert done.out == f"lamps index: sound\nlamps ledger: sound\n{shared}"
+    shared = ["keys.sqlite", "questions.sqlite", "spending.sqlite", "embeddings.sqlite"]
+    assert done.out == "".join(
+        f"{one}: sound\n" for one in ["lamps index", "lamps ledger", *shared]
+    )
     rows = run("verify", "lamps", "--json").lines()
     assert [(row["book"], row["part"], row["sound"]) for row in rows] == [
         ("lamps", "index", True),
         ("lamps", "ledger", True),
-        ("", "cache", True),
-        ("", "keys", True),
-        ("", "question log", True),
+        *(("", name, True) for name in shared),
     ]
     done = run("verify", "other")
     assert done.code == 2
@@ -111,8 +111,8 @@ def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
     assert run("ingest", book).code == 0
 
 
-@pytest.mark.parametrize("name", ["keys", "questions"])
-def test_damaged_keys_and_question_logs_are_named(run: Run, home: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["keys", "questions", "spending"])
+def test_a_damaged_shared_file_is_named(run: Run, home: Path, name: str) -> None:
     path = home / "state" / f"{name}.sqlite"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"garbage" * 1_000)
