@@ -38,6 +38,13 @@ class Result:
         value: Json = json.loads(line)
         return value
 
+    def refusal(self, code: int = 2) -> str:
+        """Return the last line of stderr, which says what was wrong; stdout is empty."""
+        line = self.err.splitlines()[-1]
+        assert (self.code, self.out, line.startswith("textbook-rag")) == (code, "", True), self
+        assert "Traceback" not in self.err
+        return line
+
     def lines(self) -> list[Json]:
         return [json.loads(line) for line in self.out.splitlines()]
 

@@ -87,9 +87,7 @@ def test_an_indexed_book_is_checked_against_a_served_site(run: Run, book: str, h
 
 
 def test_a_site_that_is_not_there_is_refused(run: Run, book: str) -> None:
-    result = run("links", book, "--check", "nowhere")
-    assert result.code == 2
-    assert "nowhere: no such folder" in result.err
+    assert "nowhere: no such folder" in run("links", book, "--check", "nowhere").refusal()
 
 
 def test_lines_that_mdbook_hides_are_no_text_of_the_page() -> None:

@@ -250,8 +250,6 @@ def test_an_origin_is_as_browsers_send_it_or_refused(written: str, sent: str) ->
     ids=["another address", "behind a proxy"],
 )
 def test_a_server_for_others_wants_a_key_or_open(run: Run, environment: dict[str, str]) -> None:
-    refused = run("serve", **environment)
-    assert refused.code == 2
-    (line,) = refused.err.splitlines()
+    line = run("serve", **environment).refusal()
     assert "textbook-rag keys add" in line
     assert "RAG_OPEN=true" in line

@@ -25,10 +25,9 @@ needs_server = pytest.mark.skipif(not URL, reason=NOT_RUN)
 
 
 def test_several_workers_with_the_embedded_index_are_refused_in_one_line(run: Run) -> None:
-    refused = run("serve", RAG_WORKERS="4")
-    assert (refused.code, refused.out, len(refused.err.splitlines())) == (2, "", 1)
-    assert "4 workers need a Qdrant server" in refused.err
-    assert "set QDRANT_URL" in refused.err
+    refused = run("serve", RAG_WORKERS="4").refusal()
+    assert "4 workers need a Qdrant server" in refused
+    assert "set QDRANT_URL" in refused
 
 
 def asked(connection: HTTPConnection, question: str) -> str:
