@@ -196,7 +196,7 @@ def test_an_ingest_whose_server_is_killed_ends(settings: Settings, tmp_path: Pat
     assert not (settings.home / "index/bats/current").exists()
 
 
-def test_admin_needs_a_secret_key_for_the_book(
+def test_admin_needs_the_books_secret_key(
     settings: Settings, admin: httpx.Client, run: Run
 ) -> None:
     public, other = added(run, "--origin", ORIGIN), added(run, "--secret", "--book", "bats")

@@ -61,9 +61,7 @@ def test_a_password_in_a_wrong_address_is_not_shown(run: Run) -> None:
         ("QDRANT_API_KEY", "kéy"),
     ],
 )
-def test_a_wrong_setting_of_a_server_is_named_before_it_starts(
-    run: Run, name: str, value: str
-) -> None:
+def test_a_wrong_setting_of_a_server_is_named(run: Run, name: str, value: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
     other = {"RAG_QUESTION_LOG_DAYS": "90"}
@@ -126,9 +124,7 @@ def test_on_a_terminal_serve_says_what_to_open(
     assert capsys.readouterr().err == f"Open http://{address}:8001 (Ctrl+C stops)\n"
 
 
-def test_another_process_reads_the_same_settings(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_child_reads_the_same_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Also where its environment or `.env` says otherwise."""
     given = Settings(
         _env_file=None,

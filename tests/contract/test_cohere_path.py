@@ -162,9 +162,7 @@ def test_helpfulness_is_measured_on_answers_that_the_model_writes(
 
 
 @pytest.mark.usefixtures("indexed")
-def test_the_model_makes_follow_ups_stand_alone(
-    command: Run, double: CohereDouble, home: Path
-) -> None:
+def test_the_model_rewrites_follow_ups(command: Run, double: CohereDouble, home: Path) -> None:
     """Only the question before it makes it one about the lamps."""
     history = [{"role": "user", "content": QUESTION}]
     path = question_file(home, {"question": "And why?", "history": history})
@@ -179,9 +177,7 @@ def test_the_model_makes_follow_ups_stand_alone(
 
 
 @pytest.mark.usefixtures("indexed")
-def test_at_the_ceiling_answers_are_extractive_and_say_so(
-    command: Run, double: CohereDouble
-) -> None:
+def test_at_the_ceiling_answers_are_extractive(command: Run, double: CohereDouble) -> None:
     answer = command("ask", QUESTION, "--json", RAG_BUDGET_DAY="0.05").json()
     assert (answer["mode"], answer["degraded"]) == ("generated", [])
     calls = len(double.requests)
@@ -237,7 +233,7 @@ async def test_with_a_fifth_of_calls_failing_no_chunk_is_lost_and_each_is_billed
     assert {one.chunk.embedding_text for one in stored} == set(double.billed)
 
 
-async def test_a_refused_text_leaves_the_old_index(
+async def test_a_refused_text_leaves_the_index(
     bench: Bench, double: CohereDouble, book: Path
 ) -> None:
     await bench.ingest(book)
@@ -252,7 +248,7 @@ async def test_a_refused_text_leaves_the_old_index(
     assert set(double.billed.values()) == {1}
 
 
-async def test_a_dry_run_tells_what_will_be_billed(
+async def test_a_dry_run_tells_what_it_costs(
     double: CohereDouble, bench: Bench, book: Path
 ) -> None:
     for _ in range(2):

@@ -56,9 +56,7 @@ def test_the_notice_is_in_the_readers_language_and_names_the_books(strict: httpx
     assert "(English)" in body["answer"].split("\n\n")[0]
 
 
-def test_what_is_out_of_the_books_domain_gets_sections_and_no_passages(
-    client: httpx.Client,
-) -> None:
+def test_what_is_out_of_domain_gets_sections_and_no_passages(client: httpx.Client) -> None:
     body = asked(client, FOREIGN)
     assert (body["confidence"], body["refused"]) == ("not_in_book", True)
     assert (body["passages"], body["citations"]) == ([], [])
@@ -130,9 +128,7 @@ UNSPACED = [
 ]
 
 
-def test_of_unspaced_questions_the_section_of_that_name_is_found_first(
-    run: Run, tmp_path: Path
-) -> None:
+def test_of_unspaced_questions_the_section_of_that_name_is_first(run: Run, tmp_path: Path) -> None:
     for language, pages in BOOKS.items():
         assert run("ingest", write_files(tmp_path / language, pages)).code == 0
     for book, question, section in UNSPACED:

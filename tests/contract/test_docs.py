@@ -110,9 +110,7 @@ ERROR_CLASSES = [
 
 
 @pytest.mark.parametrize("error", ERROR_CLASSES)
-def test_every_error_code_stands_in_the_table_with_its_exit_code_and_status(
-    error: type[RagError],
-) -> None:
+def test_every_error_stands_in_the_table_with_exit_code_and_status(error: type[RagError]) -> None:
     row = re.search(rf"^\| {error.code} \|.*\| (\S+) \| (\S+) \|$", ERRORS, re.M)
     assert row, f"{error.code} is missing"
     assert row[1] == str(error.exit_code)

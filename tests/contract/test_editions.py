@@ -99,7 +99,7 @@ WICK = "How often is the wick of the lamp trimmed?"
         ("http://[::1", "four", "https://lamps.example/docs/wicks"),
     ],
 )
-def test_a_question_is_answered_from_the_version_of_the_page(
+def test_a_question_is_answered_from_the_pages_version(
     client: httpx.Client, page: str, hours: str, url: str, *, book_named: bool
 ) -> None:
     answer = ask(client, WICK, page, **({"book": "lamps"} if book_named else {}))
@@ -110,9 +110,7 @@ def test_a_question_is_answered_from_the_version_of_the_page(
 
 
 @pytest.mark.parametrize("page", ["/de/docs/wicks", "/de/", "https://lamps.example/de/blog"])
-def test_a_question_is_answered_from_the_locale_of_the_page(
-    client: httpx.Client, page: str
-) -> None:
+def test_a_question_is_answered_from_the_pages_locale(client: httpx.Client, page: str) -> None:
     answer = ask(client, "Wie oft wird der Docht der Lampe geschnitten?", page)
     assert "alle vier Stunden" in str(answer["answer"])
     # What is not translated is shown in the default locale, at an address of this one.
@@ -218,9 +216,7 @@ def test_a_version_is_read_in_every_locale_of_its_folder(tmp_path: Path) -> None
     ]
 
 
-def test_a_site_with_versions_side_by_side_is_checked_from_its_root(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_site_of_several_versions_is_checked_from_its_root(run: Run, tmp_path: Path) -> None:
     site = "https://lamps.example/book/"
     source = {
         "mkdocs.yml": f"site_name: Lamps\nsite_url: {site}\n",

@@ -135,9 +135,7 @@ def test_the_suggested_threshold_is_a_setting(run: Run) -> None:
     ("option", "column"),
     [("--calibrate", "recall@5"), ("--helpful", "citation_precision")],
 )
-def test_the_table_has_a_row_a_kind_and_suggests_thresholds(
-    run: Run, option: str, column: str
-) -> None:
+def test_the_table_has_a_row_a_kind_and_thresholds(run: Run, option: str, column: str) -> None:
     head, _, *lines = run("eval", "questions.jsonl", option).out.splitlines()
     assert column in head
     rows = [line.split("|")[1].strip() for line in lines if line.startswith("|")]

@@ -225,9 +225,7 @@ def test_redirects_are_followed_on_the_site_and_loops_end(server: Server, tmp_pa
         fetch(server, tmp_path, "/round")
 
 
-def test_broken_and_slow_pages_are_named_and_the_others_read(
-    server: Server, tmp_path: Path
-) -> None:
+def test_broken_and_slow_pages_are_named_and_others_read(server: Server, tmp_path: Path) -> None:
     server.answers |= {
         "/book/eyes.html": Answer("", 500),
         "/book/ears/": Answer(page(), cut=True),

@@ -184,9 +184,7 @@ async def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_bo
     assert await index.damaged() == {}
 
 
-async def test_nothing_is_left_of_a_removed_book_or_an_abandoned_run(
-    client: AsyncQdrantClient,
-) -> None:
+async def test_nothing_is_left_of_a_removed_book_or_run(client: AsyncQdrantClient) -> None:
     index = index_of(client)
     for edition in ("v1", "v2", "v3"):
         await publish(index, "book", points("book", range(5), version=edition))

@@ -112,9 +112,7 @@ def test_files_that_only_their_generator_can_read_are_named(run: Run, tmp_path: 
     assert "Quarto is not read (gas.qmd and 1 more): build" in run("ingest", tmp_path).refusal()
 
 
-def test_a_long_phase_tells_how_far_it_is(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_long_phase_tells_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     now = 0.0
     shown = replace(phases(), clock=lambda: now)
     with shown.phase("embed", 1_200, "texts") as advance:

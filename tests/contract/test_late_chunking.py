@@ -103,9 +103,7 @@ def own(run: Run, models: Path) -> Run:
     return partial(run, RAG_EMBEDDER=f"fastembed:{EMBEDDER}", RAG_MODELS=str(models))
 
 
-def test_a_book_is_asked_with_the_model_it_was_embedded_with(
-    run: Run, own: Run, tmp_path: Path
-) -> None:
+def test_a_book_is_asked_with_the_model_of_its_ingest(run: Run, own: Run, tmp_path: Path) -> None:
     book = make_book(tmp_path / "lamps", pages=1)
     report = own("ingest", book, "--strategy", "late", "--json").json()
     assert report["embedded"] == report["chunks"] > 1

@@ -38,9 +38,7 @@ def cohere(double: CohereDouble) -> dict[str, Any]:
     return {"generator": "cohere", "budget_day": 5.0, **provider}
 
 
-def test_answers_their_stages_and_their_price_are_counted(
-    state: Path, double: CohereDouble
-) -> None:
+def test_answers_their_stages_and_price_are_counted(state: Path, double: CohereDouble) -> None:
     settings = offline_settings(state, **cohere(double))
     with connected(settings) as client:
         for _ in range(2):

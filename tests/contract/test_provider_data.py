@@ -109,9 +109,7 @@ def test_a_broken_stream_gives_passages_or_ends_what_was_shown(
     assert "node" not in str(answer), "the provider's inner words stay inside"
 
 
-def test_fields_of_other_types_are_absent(
-    wire: OpenAI, reader: httpx.Client, double: OpenAIDouble
-) -> None:
+def test_odd_types_are_absent(wire: OpenAI, reader: httpx.Client, double: OpenAIDouble) -> None:
     odd = ["1", "[]", "{}", '"x"', "null", "[[1]]", "true"]
     paths = [
         *('{"choices": %s}', '{"choices": [%s]}', '{"choices": [{"delta": %s}]}'),
@@ -145,9 +143,7 @@ def test_reasoning_reaches_no_reader(
     assert (answer["answer"], answer["degraded"]) == (CLAIM, [])
 
 
-def test_only_reasoning_is_no_answer(
-    wire: OpenAI, reader: httpx.Client, double: OpenAIDouble
-) -> None:
+def test_reasoning_is_no_answer(wire: OpenAI, reader: httpx.Client, double: OpenAIDouble) -> None:
     answer = ask(reader, double, wire.text(f"<think>{CLAIM}"), wire.end(wire.truncated))
     assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
 
@@ -273,9 +269,7 @@ def sending() -> Iterator[OpenAIDouble]:
 
 
 @pytest.mark.parametrize("body", ODD_RESULTS, ids=lambda body: body[:50])
-async def test_odd_vectors_and_rankings_are_provider_errors(
-    sending: OpenAIDouble, body: str
-) -> None:
+async def test_odd_vectors_and_rankings_are_errors(sending: OpenAIDouble, body: str) -> None:
     sending.stream = [body]
     async with open_client("key", sending.url.removesuffix("/v1")) as client:
         with pytest.raises(ProviderError):

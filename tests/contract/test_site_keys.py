@@ -87,9 +87,7 @@ def test_an_open_server_asks_for_no_key_but_checks_one(two_books: Path) -> None:
         assert_problem(ask(client, bearer("pk_0")), 401, "key_unknown")
 
 
-def test_a_publishable_key_is_valid_for_pages_of_its_origins(
-    run: Run, client: httpx.Client
-) -> None:
+def test_a_publishable_key_is_for_pages_of_its_origins(run: Run, client: httpx.Client) -> None:
     key = added(run, "--origin", ORIGIN + "/", "--origin", "http://127.0.0.1:3000")
     assert_problem(ask(client, {}), 401, "key_required")
     assert_problem(ask(client, bearer(key[:-1])), 401, "key_unknown")
@@ -143,9 +141,7 @@ def asked_of(client: httpx.Client, path: str, book: str, headers: dict[str, str]
 
 
 @pytest.mark.parametrize("path", OF_A_BOOK)
-def test_a_key_asks_its_own_book_in_every_protocol(
-    run: Run, client: httpx.Client, path: str
-) -> None:
+def test_a_key_asks_its_book_in_every_protocol(run: Run, client: httpx.Client, path: str) -> None:
     headers = bearer(added(run, "--secret", "--book", "owls"))
     assert asked_of(client, path, "owls", headers).status_code == 200
     refused = asked_of(client, path, "bats", headers)

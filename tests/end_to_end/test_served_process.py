@@ -43,9 +43,7 @@ def health(served: Served) -> int:
 
 @pytest.mark.attack("requests")
 @pytest.mark.parametrize("attack", table("requests"), ids=lambda attack: attack["name"])
-def test_an_attack_gets_its_answer_and_the_server_goes_on(
-    served: Served, attack: dict[str, Any]
-) -> None:
+def test_an_attack_is_answered_and_survived(served: Served, attack: dict[str, Any]) -> None:
     with served.connect() as connection:
         connection.sendall(bytes_of(attack))
         response = HTTPResponse(connection, method=attack.get("method"))
@@ -85,9 +83,7 @@ def bytes_of(attack: dict[str, Any]) -> bytes:
 
 
 @connections
-def test_more_connections_than_allowed_are_refused_and_no_outage_once_they_end(
-    served: Served,
-) -> None:
+def test_more_connections_than_allowed_are_refused_and_no_outage(served: Served) -> None:
     with ExitStack() as stack:
         for _ in range(110):
             stack.enter_context(served.connect())

@@ -26,9 +26,7 @@ def state(sample_home: Path, home: Path) -> Path:
 
 
 @pytest.mark.parametrize("attributes", ["defer", "async", 'type="module"'])
-def test_the_tag_alone_is_enough(
-    page: Page, server: str, owls: ForeignSite, attributes: str
-) -> None:
+def test_the_tag_is_enough(page: Page, server: str, owls: ForeignSite, attributes: str) -> None:
     owls.tag = tag(server, attributes)
     page.goto(owls.address)
     ask(page, QUESTION)
@@ -130,9 +128,7 @@ def test_an_opened_citation_is_counted_in_the_owners_report(
     assert sum(opened) == 1
 
 
-def test_a_policy_that_keeps_the_server_away_is_named(
-    page: Page, server: str, owls: ForeignSite
-) -> None:
+def test_a_policy_against_the_server_is_named(page: Page, server: str, owls: ForeignSite) -> None:
     owls.policy = f"script-src {server}; connect-src 'none'"
     page.goto(owls.address)
     send(page, QUESTION)
@@ -268,9 +264,7 @@ def test_nothing_moves_when_the_page_is_loaded(page: Page, site: str) -> None:
     assert page.evaluate("window.shift") == 0
 
 
-def test_on_a_page_wider_than_the_phone_the_button_is_on_the_screen(
-    browser: Browser, site: str
-) -> None:
+def test_on_a_page_wider_than_a_phone_the_button_is_shown(browser: Browser, site: str) -> None:
     context = browser.new_context(
         viewport={"width": 390, "height": 780}, is_mobile=True, has_touch=True
     )
