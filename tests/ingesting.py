@@ -22,6 +22,7 @@ from app.services.phases import Phases
 from app.services.ports import Embedder
 from app.services.similarity import embed_documents
 from app.settings import Settings
+from tests.index_points import stored
 from tests.serving import offline_settings
 
 WORDS = (
@@ -114,9 +115,7 @@ class Bench:
         return await self.app.index.matching(SearchFilter(books=(book,)))
 
     async def points(self, book: BookId = BOOK) -> list[IndexPoint]:
-        return [
-            point async for page in (await self.app.index.snapshot(book)).pages for point in page
-        ]
+        return await stored(self.app.index, book)
 
 
 @asynccontextmanager

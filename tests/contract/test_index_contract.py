@@ -28,6 +28,7 @@ from tests.index_points import (
     passage,
     points,
     publish,
+    stored,
     vector,
 )
 from tests.index_stores import ALL, fails, found, only
@@ -87,7 +88,7 @@ async def test_points_come_in_pages_in_reading_order_with_vectors_of_length_one(
     made = points("book", range(100))
     made[7] = replace(made[7], sparse=SparseVector((), ()))
     await publish(index, "book", made)
-    got = [point async for page in (await index.snapshot(BookId("book"))).pages for point in page]
+    got = await stored(index)
     made.sort(key=lambda point: (point.chunk.position, point.chunk.chunk_index))
     assert [point.chunk for point in got] == [point.chunk for point in made]
     for one, other in zip(got[7::20], made[7::20], strict=True):
