@@ -112,4 +112,6 @@ def test_metrics_are_for_this_machine_or_a_secret_key(state: Path, run: Run) -> 
             sent = bearer(key, **forwarded)
             assert_problem(client.get("/metrics", headers=sent), status, code)
         assert scrape(client)
+        foreign = client.get("/metrics", headers={"Host": "evil.example"})
+        assert_problem(foreign, 401, "key_required")
         assert scrape(client, **bearer(secret, **forwarded))
