@@ -48,13 +48,12 @@ class Answer:
 class Server:
     """A site whose answers may be changed between requests; a list of answers is sent in turn."""
 
-    answers: dict[str, Answer | list[Answer]]
+    answers: dict[str, Answer | list[Answer]] = field(
+        default_factory=lambda: {path: Answer(html) for path, html in OWLS.items()}
+    )
     address: str = ""
     requests: list[tuple[str, int]] = field(default_factory=list)
     agents: set[str] = field(default_factory=set)
-
-    def set(self, pages: Mapping[str, str]) -> None:
-        self.answers = {path: Answer(html) for path, html in pages.items()}
 
     def asked(self, path: str) -> list[int]:
         return [status for one, status in self.requests if one == path]
@@ -74,8 +73,7 @@ def server() -> Iterator[Server]:
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    site = Server({})
-    site.set(OWLS)
+    site = Server()
 
     class Page(Handler):
         def get(self) -> None:

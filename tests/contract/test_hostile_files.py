@@ -14,8 +14,8 @@ import pytest
 from app.domain.characters import well_formed
 from tests.attacking import tried
 from tests.command_line import Run, write_files
-from tests.conftest import ROOT
 from tests.ingesting import make_book
+from tests.served_process import offline_environment
 
 encodings = pytest.mark.attack("encodings")
 
@@ -161,7 +161,7 @@ def test_too_little_memory_ends_a_server_with_one_line(home: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "app.cli", "serve", "--port", "18999"],
         cwd=home,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "RAG_HOME": str(home)},
+        env=offline_environment(home),
         preexec_fn=limit,
         capture_output=True,
         text=True,
