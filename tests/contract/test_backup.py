@@ -13,6 +13,7 @@ from array import array
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -135,30 +136,6 @@ async def _published(home: Path, file: Path) -> None:
     await back_up(index, home, file)
 
 
-class Overtaken:
-    """A source whose book is published `times` in the middle of being read."""
-
-    def __init__(self, index: BookStore, times: int) -> None:
-        self._index = index
-        self._times = times
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._index, name)
-
-    async def snapshot(self, book: BookId) -> Snapshot:
-        found = await self._index.snapshot(book)
-        return replace(found, pages=self._pages(found))
-
-    async def _pages(self, found: Snapshot) -> AsyncIterator[list[IndexPoint]]:
-        first = True
-        async for page in found.pages:
-            yield page
-            while first and self._times:
-                self._times -= 1
-                await publish(self._index, BOOK, points(BOOK, range(100), version="v9"))
-            first = False
-
-
 @pytest.mark.parametrize("source", OPENERS.values())
 async def test_a_book_that_is_ingested_meanwhile_is_one_generation(
     source: Opener, home: Path, monkeypatch: pytest.MonkeyPatch
@@ -167,10 +144,24 @@ async def test_a_book_that_is_ingested_meanwhile_is_one_generation(
     monkeypatch.setattr("app.adapters.qdrant.edge_generation.PAGE", 100)
     monkeypatch.setattr("app.adapters.qdrant.server.BATCH", 100)
     file = home / "backup"
+
+    async def overtaken(pages: AsyncIterator[list[IndexPoint]]) -> AsyncIterator[list[IndexPoint]]:
+        yield await anext(pages)
+        for _ in range(times):
+            await publish(old, BOOK, points(BOOK, range(100), version="v9"))
+        async for page in pages:
+            yield page
+
+    async def snapshot(index: Any, book: BookId) -> Snapshot:
+        found = await whole(index, book)
+        return replace(found, pages=overtaken(aiter(found.pages)))
+
     async with source() as old:
         await publish(old, BOOK, made(300))
-        overtaken: BookStore = Overtaken(old, times)  # type: ignore[assignment]
-        done = await back_up(overtaken, home / "a", file)
+        whole = type(old).snapshot
+        monkeypatch.setattr(type(old), "snapshot", snapshot)
+        done = await back_up(old, home / "a", file)
+        monkeypatch.undo()
     new = EdgeIndex(home / "b")
     await restore(new, home / "b", file)
     got = await stored(new, BOOK)

@@ -55,7 +55,8 @@ def test_it_ingests_and_answers_outside_the_checkout(
     program: Path, tmp_path: Path, outside: dict[str, Any]
 ) -> None:
     def run(*arguments: str) -> str:
-        return subprocess.check_output([program, *arguments], text=True, **outside)
+        printed: str = subprocess.check_output([program, *arguments], text=True, **outside)
+        return printed
 
     page = "# Owls\n\nOwls hunt small animals at night.\n"
     write_files(tmp_path / "owls", {"page.md": page})
