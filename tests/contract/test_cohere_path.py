@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from functools import partial
@@ -19,7 +18,7 @@ from app.domain.errors import ProviderRejected
 from app.settings import Settings
 from tests.cohere_double import CohereDouble, Fault, seeded_faults
 from tests.cohere_world import cohere_embedder
-from tests.command_line import LAMPS, Result, Run
+from tests.command_line import LAMPS, Result, Run, write_questions
 from tests.ingesting import Bench, edit, make_book, open_bench, prose
 
 QUESTION = "What does the Fresnel lens do?"
@@ -121,13 +120,7 @@ def test_without_the_ranking_the_offline_score_decides(command: Run, double: Coh
 def question_file(folder: Path, *questions: dict[str, Any]) -> Path:
     """All of the lamps page answers a question, unless it is not answerable."""
     gold = [{"file": "lamps.md", "start": 0, "end": len(LAMPS["lamps.md"])}]
-    path = folder / "questions.jsonl"
-    rows = [
-        {"id": str(number), "kind": "f", "answerable": True, "gold": gold, **one}
-        for number, one in enumerate(questions)
-    ]
-    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    return path
+    return write_questions(folder / "q.jsonl", ({"gold": gold, **one} for one in questions))
 
 
 @pytest.fixture

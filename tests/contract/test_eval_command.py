@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from app.cli.question_file import read_questions
 from app.domain.evaluation.answer_metrics import has_facts
-from tests.command_line import Run, runner, write_files
+from tests.command_line import Run, runner, write_files, write_questions
 from tests.conftest import ROOT
 from tests.serving import ingested
 
@@ -73,12 +72,6 @@ STUDENTS: list[dict[str, object]] = [
     {"book": "elsewhere", "question": "Who won?", "kind": "x", "answerable": False},
 ]
 """Questions about a book that is indexed, and about another one."""
-
-
-def write_questions(path: Path, questions: Sequence[dict[str, object]]) -> None:
-    common = {"kind": "factual", "answerable": True}
-    rows = [{"id": str(number), **common, **one} for number, one in enumerate(questions)]
-    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
 
 
 @pytest.fixture(scope="module")
