@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import app.domain.errors as errors
-from app.api.problems import status_of
+from app.api.problems import status_and_detail
 from app.api.server import SHUTDOWN_SECONDS
 from app.cli import COMMANDS as COMMAND_NAMES
 from app.cli import loaded
@@ -119,7 +119,7 @@ def test_every_error_stands_in_the_table_with_exit_code_and_status(error: type[R
     row = re.search(rf"^\| {error.code} \|.*\| (\S+) \| (\S+) \|$", ERRORS, re.M)
     assert row, f"{error.code} is missing"
     assert row[1] == str(error.exit_code)
-    assert row[2] == str(status_of(error.__new__(error)))
+    assert row[2] == str(status_and_detail(error.__new__(error))[0])
 
 
 @in_every_document
