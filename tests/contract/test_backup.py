@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from app.adapters.backup import reading_backup, writing_backup
 from app.adapters.book_pages import BookPages
+from app.adapters.qdrant.backup import reading_backup, writing_backup
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.ingest_stores import SqliteLedgers
 from app.bootstrap.backups import Stores

@@ -16,7 +16,7 @@ from tests.command_line import write_files
 from tests.ingesting import state_of
 from tests.serving import connected, ingested, offline_settings
 
-pytestmark = pytest.mark.attack("book ids")
+pytestmark = pytest.mark.attack
 
 TEXT = "The Fresnel lens bends the light of a small lamp into a single beam."
 FOREIGN = "https://evil.example"

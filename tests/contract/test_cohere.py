@@ -23,8 +23,8 @@ from app.domain.prompts import NO_ANSWER
 from app.services.recording import recording
 from app.services.similarity import embed_documents
 from tests.cohere_double import CohereDouble, Fault, embedding
-from tests.cohere_world import cohere_embedder, cohere_reranker
 from tests.generating import CONTEXT, answer, cohere_at, given, text_of
+from tests.provider_fakes import cohere_embedder, cohere_reranker
 
 MODULE = "app.adapters.providers.cohere_embedder"
 

@@ -17,9 +17,9 @@ from app.domain.cost import Price, Tariff
 from app.domain.errors import ProviderRejected
 from app.settings import Settings
 from tests.cohere_double import CohereDouble, Fault, seeded_faults
-from tests.cohere_world import cohere_embedder
 from tests.command_line import LAMPS, Result, Run, write_questions
 from tests.ingesting import Bench, edit, make_book, open_bench, prose
+from tests.provider_fakes import cohere_embedder
 
 QUESTION = "What does the Fresnel lens do?"
 FOREIGN = "Which chess opening did Capablanca prefer?"

@@ -76,7 +76,7 @@ def serving() -> Iterator[Server]:
     site = Server()
 
     class Page(Handler):
-        def get(self) -> None:
+        def do_GET(self) -> None:
             answer = site.answer(self.path)
             body = answer.body.encode() if isinstance(answer.body, str) else answer.body
             etag = f'"{hash(body)}"'

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from app.domain.characters import well_formed
-from tests.attacking import tried
 from tests.command_line import Run, write_files
 from tests.ingesting import make_book
 from tests.served_process import offline_environment
 
-encodings = pytest.mark.attack("encodings")
+encodings = pytest.mark.attack
 
 PAGE = "# Lamps\n\nOld lamps burned whale oil through the night.\n"
 COMMANDS = (("ingest", "--json"), ("blocks",), ("chunks",))
@@ -34,7 +33,6 @@ def test_a_folder_whose_name_is_not_utf8_is_read_and_such_a_page_left_out_by_nam
 ) -> None:
     (book / os.fsdecode(b"caf\xe9.md")).write_text("Never read.\n")
     for command, *options in COMMANDS:
-        tried()
         result = run(command, book, *options)
         assert result.code == 0
         assert result.lines()
@@ -49,7 +47,6 @@ def test_a_page_whose_name_is_not_utf8_is_one_clear_line(run: Run, home: Path) -
     page = home / os.fsdecode(b"caf\xe9.md")
     page.write_text(PAGE)
     for command, *options in COMMANDS:
-        tried()
         assert r"textbook-rag: caf\xe9.md: " in run(command, page, *options).refusal()
 
 
@@ -63,7 +60,6 @@ def test_half_a_surrogate_pair_in_a_configuration_is_mended(run: Run, book: Path
     }
     write_files(book, files)
     for command, *options in COMMANDS:
-        tried()
         result = run(command, book, *options)
         assert result.code == 0
         for line in result.lines():

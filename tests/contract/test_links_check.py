@@ -9,7 +9,7 @@ import pytest
 
 from app.adapters.reading.pages import read_page
 from tests.command_line import Run, write_files
-from tests.static_site import static_site
+from tests.local_http import static_site
 
 BOOK = "# Owls\n\nOwls hunt small animals at night.\n\n## Ears\n\nTheir ears sit at two heights.\n"
 PAGE = """<html><head><title>Their ears sit at two heights.</title></head><body>

@@ -88,7 +88,7 @@ def test_the_conversation_reaches_the_generator_without_links(
         "prompt_tokens": 3,
         "completion_tokens": 2,
     }
-    (history,) = generator.histories
+    (history,) = (one.history for one in generator.requests)
     assert [(one.role, one.content) for one in history] == [
         ("user", "Do owls fly?"),
         ("assistant", "They do. Yes."),

@@ -18,11 +18,10 @@ from app.adapters.providers.cohere_client import open_client
 from app.domain.cost import Units
 from app.domain.errors import ProviderError
 from app.services.recording import recording
-from tests.cohere_world import cohere_embedder, cohere_reranker
 from tests.generating import Cohere, OpenAI
 from tests.openai_double import OpenAIDouble
 from tests.owl_server import QUESTION
-from tests.provider_fakes import opening_after
+from tests.provider_fakes import cohere_embedder, cohere_reranker, opening_after
 from tests.serving import connected, offline_settings
 
 CLAIM = "The feathers of an owl end in a soft fringe that breaks up the air."

@@ -13,11 +13,10 @@ from app.domain.document import Site
 from app.domain.links import page_key
 from app.domain.page_links import page_links
 from app.domain.urls import checked_base_url, encoded_path, encoded_url, with_anchor
-from tests.attacking import tried
 from tests.command_line import Run
 from tests.markdown_pages import identified, read_folder
 
-pytestmark = pytest.mark.attack("addresses")
+pytestmark = pytest.mark.attack
 
 SAFE = re.compile(r"[A-Za-z0-9%._~!$&*+,;=:@/?#\[\]-]*")
 PAGE = (
@@ -54,7 +53,6 @@ def test_an_id_stays_as_its_author_wrote_it(tmp_path: Path) -> None:
 
 @given(st.text())
 def test_encoding_is_safe_and_done_once(text: str) -> None:
-    tried()
     for encode in (encoded_url, encoded_path, lambda anchor: with_anchor("", anchor)):
         once = encode(text)
         assert SAFE.fullmatch(once)

@@ -14,8 +14,7 @@ from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Book
 from tests.chunking_documents import tools
 from tests.chunking_oracle import APART, breaches
-from tests.markdown_pages import read_identified
-from tests.parser_invariants import assert_sound
+from tests.markdown_pages import assert_sound, read_identified
 
 SIZES = PackingConfig()
 NAMES = ("openstax-biology", "redux-docs", "hf-course", "rust-book-quizzes")

@@ -29,7 +29,7 @@ from tests.owl_server import QUESTION, UNSURE
 from tests.served_process import Served, served_process
 from tests.serving import ingested
 
-connections = pytest.mark.attack("connections")
+connections = pytest.mark.attack
 NOT_OURS = (b"Invalid HTTP request received.", b"Range header: range must be requested")
 """What uvicorn and Starlette say to a request and a range that are none."""
 
@@ -49,7 +49,7 @@ def health(served: Served) -> int:
     return status
 
 
-@pytest.mark.attack("requests")
+@pytest.mark.attack
 @pytest.mark.parametrize("attack", table("requests"), ids=lambda attack: attack["name"])
 def test_an_attack_is_answered_and_survived(served: Served, attack: dict[str, Any]) -> None:
     with served.connect() as connection:

@@ -109,6 +109,17 @@ def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
     assert run("ingest", book).code == 0
 
 
+def test_damaged_pages_are_named(run: Run, home: Path, tmp_path: Path) -> None:
+    run("ingest", make_book(tmp_path / "lamps", 1))
+    path = home / "state/pages/lamps.zip"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 1
+    path.write_bytes(content)
+    done = run("verify")
+    assert done.code == 1
+    assert "lamps pages: damaged" in done.out
+
+
 @pytest.mark.parametrize("name", ["keys", "questions", "spending"])
 def test_a_damaged_shared_file_is_named(run: Run, home: Path, name: str) -> None:
     path = home / "state" / f"{name}.sqlite"

@@ -10,9 +10,19 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browsing import BOOK, PAGE, ask, citation, open_by_shortcut, restore, send, turn
+from tests.browsing import (
+    BOOK,
+    PAGE,
+    ForeignSite,
+    ask,
+    citation,
+    open_by_shortcut,
+    restore,
+    send,
+    tag,
+    turn,
+)
 from tests.command_line import Run
-from tests.foreign_site import ForeignSite, tag
 from tests.owl_server import added
 from tests.serving import offline_settings, serving
 

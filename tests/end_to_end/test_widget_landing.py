@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browsing import CITED, ask, claim, reply
-from tests.foreign_site import ForeignSite
+from tests.browsing import CITED, ForeignSite, ask, claim, reply
 
 _TEXT = "Owls hunt at night. They see well. Owls hear even better than they see."
 

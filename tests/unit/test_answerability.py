@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TypeAlias
 
 import pytest
 
@@ -25,37 +26,28 @@ from app.domain.terms import words
 from app.services.lexical import TermUpperBounds
 from tests.fake_world import FakeIndex, FakeTerms, World, chunk, make_chunk, passage
 from tests.made_chunks import count_words, made_manifest
+from tests.recorded_cases import case_lines
 
 CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
 
 
-@pytest.mark.parametrize(
-    ("hits", "covered", "low", "high"),
-    [
-        ([(0.7, 0.9, 0.0)], 1.0, 0.95, 1.0),
-        ([(0.5, 0.5, 0.0)], 1.0, ANSWER_THRESHOLD, 1.0),
-        ([(0.5, 0.5, 0.0)], 0.5, REFUSAL_THRESHOLD, ANSWER_THRESHOLD),
-        ([(0.3, 0.2, 0.0)], 0.3, 0.0, REFUSAL_THRESHOLD),
-        ([(0.0, 0.0, 0.0)], 0.0, 0.0, 0.01),
-        ([(0.2, 0.4, 1.0)], 1.0, ANSWER_THRESHOLD, 1.0),
-        ([], 0.0, 0.0, 0.01),
-        ([(0.6, 0.1, 0.0), (0.1, 0.9, 0.0)], 0.5, 0.0, ANSWER_THRESHOLD),
-        ([(0.6, 0.9, 0.0), (0.1, 0.9, 0.0)], 0.5, ANSWER_THRESHOLD, 1.0),
-    ],
-    ids=[
-        "all",
-        "half",
-        "few terms",
-        "little",
-        "nothing",
-        "defined",
-        "no hit",
-        "in two hits",
-        "in one hit",
-    ],
-)
+Hits: TypeAlias = list[tuple[float, float, float]]
+SCORES: dict[str, tuple[Hits, float, float, float]] = {
+    "all": ([(0.7, 0.9, 0.0)], 1.0, 0.95, 1.0),
+    "half": ([(0.5, 0.5, 0.0)], 1.0, ANSWER_THRESHOLD, 1.0),
+    "few terms": ([(0.5, 0.5, 0.0)], 0.5, REFUSAL_THRESHOLD, ANSWER_THRESHOLD),
+    "little": ([(0.3, 0.2, 0.0)], 0.3, 0.0, REFUSAL_THRESHOLD),
+    "nothing": ([(0.0, 0.0, 0.0)], 0.0, 0.0, 0.01),
+    "defined": ([(0.2, 0.4, 1.0)], 1.0, ANSWER_THRESHOLD, 1.0),
+    "no hit": ([], 0.0, 0.0, 0.01),
+    "in two hits": ([(0.6, 0.1, 0.0), (0.1, 0.9, 0.0)], 0.5, 0.0, ANSWER_THRESHOLD),
+    "in one hit": ([(0.6, 0.9, 0.0), (0.1, 0.9, 0.0)], 0.5, ANSWER_THRESHOLD, 1.0),
+}
+
+
+@pytest.mark.parametrize(("hits", "covered", "low", "high"), SCORES.values(), ids=SCORES)
 def test_score_parts_what_the_book_answers_from_what_it_does_not(
-    hits: list[tuple[float, float, float]], covered: float, low: float, high: float
+    hits: Hits, covered: float, low: float, high: float
 ) -> None:
     assert low <= answerability([support(*one) for one in hits], covered) <= high
 
@@ -135,32 +127,12 @@ async def test_refused_in_another_language_than_the_books_the_reader_is_told_whi
     assert other_language("en", "en") == ""
 
 
-@pytest.mark.parametrize(
-    ("question", "book", "language"),
-    [
-        ("什么是光合作用?", "en", "zh"),
-        ("computed是什么", "en", "zh"),
-        ("光合成とは何ですか", "en", "ja"),
-        ("光合成とは何ですか", "zh", "ja"),
-        ("Что такое фотосинтез?", "de", "ru"),
-        ("Що таке фотосинтез?", "uk", "uk"),
-        ("광합성이란 무엇입니까", "en", "ko"),
-        ("what is the angle θ", "en", "en"),
-        ("什么是光合作用?", "zh", "zh"),
-        ("¿Qué es la mitosis?", "ja", "es"),
-        ("", "en", "en"),
-        ("What is the difference between the two?", "de", "en"),
-        # A language without a list of words.
-        ("hoe lees ik een bestand in", "nl", "nl"),
-        ("wat is een closure", "nl", "nl"),
-        ("what is the difference between let and const", "nl", "en"),
-        ("O que é a fotossíntese e como ela funciona?", "en", "pt"),
-        ("روشنی کی ترکیب کیا ہے اور یہ کیوں اہم ہے؟", "en", "ur"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "language"), case_lines("question_languages"))
 def test_the_language_of_a_question_is_told_by_its_words_or_its_script(
-    question: str, book: str, language: str
+    asked: str, language: str
 ) -> None:
+    """Asked of a book in the language before the colon."""
+    book, question = asked.split(": ", 1)
     assert language_of_question(tuple(words(question)), book) == language
 
 

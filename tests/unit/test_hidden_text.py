@@ -12,7 +12,7 @@ from app.domain.document import Book, Document, Site
 from app.services.ingest import IngestRequest
 from tests.markdown_pages import read_folder, read_text
 
-pytestmark = pytest.mark.attack("hidden text")
+pytestmark = pytest.mark.attack
 
 SECRET = "hidden-payload"
 SHOWN = "The lamp burns whale oil."
@@ -146,8 +146,8 @@ def test_an_expression_that_may_be_false_hides_nothing() -> None:
     assert found.count(SECRET) == 2
 
 
-def folder(tmp_path: Path, text: str, name: str = "a.md") -> Book:
-    (tmp_path / name).write_text(text)
+def folder(tmp_path: Path, text: str) -> Book:
+    (tmp_path / "a.md").write_text(text)
     return read_folder(tmp_path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from app.domain.document import BlockKind
 from app.domain.errors import ProviderAuthError, ProviderError, ProviderUnavailable
 from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
 from app.services.lexical import MOST_TERMS
-from app.services.ports import QuestionRewriter, Reranker
+from app.services.ports import QuestionRewriter
 from app.services.retrieve import RetrievalResult, Retrieve
 from tests.fake_world import (
     FakeEmbedder,
@@ -42,16 +43,8 @@ class CountingIndex(FakeIndex):
         return await super().best_scores(terms, books)
 
 
-def retrieve(
-    *,
-    embedder: FakeEmbedder | None = None,
-    sparse: FakeTerms | None = None,
-    index: FakeIndex | None = None,
-    reranker: Reranker | None = None,
-    feature_reranker: bool = False,
-) -> Retrieve:
-    parts = embedder, sparse, reranker
-    return retrieving(index or FakeIndex(CHUNKS), *parts, feature_reranker=feature_reranker)
+def retrieve(index: FakeIndex | None = None, **parts: Any) -> Retrieve:
+    return retrieving(index or FakeIndex(CHUNKS), **parts)
 
 
 def by_words(*, feature_reranker: bool = False) -> Retrieve:
@@ -116,7 +109,7 @@ def test_each_language_among_the_books_is_searched_with_its_own_terms() -> None:
     chunks = [make_chunk("Colas son", book="libro"), make_chunk("Queues are", book="book")]
     index = FakeIndex(chunks, [made_manifest("book"), made_manifest("libro", language="es")])
     sparse = FakeTerms()
-    result = search(retrieve(index=index, sparse=sparse), SearchQuery("colas queues"))
+    result = search(retrieve(index=index, terms=sparse), SearchQuery("colas queues"))
     assert sorted(ids(result)) == ["book-a.md-0", "libro-a.md-0"]
     assert sparse.languages == ["en", "es"]
 

@@ -9,33 +9,13 @@ from hypothesis import strategies as st
 from app.adapters.sentences import split_sentences
 from app.domain.chunking.cut_points import sentence_segments
 from tests.chunking_documents import tools
+from tests.recorded_cases import case_lines
 
 
-@pytest.mark.parametrize(
-    ("language", "sentences"),
-    [
-        ("en", ["The rate is 3.14, e.g. in Dr. Smith's lab.", "It fell."]),
-        ("en", ["See Fig. 3 and Eq. (2).", "Both agree."]),
-        ("en", ["The approx. value etc. is given.", "So it is."]),
-        ("en", ["A line\nbreak is no end.", "This is one."]),
-        ("en", ["It moved to owls.Barn and a_1.B2 in May.", "It is new."]),
-        ("en", ["It moved to owls._Barn in May.", "It is new."]),
-        ("en", ["Use the spread operator ..., then wait.", "Call owls!(2) or hoot![1] too."]),
-        ("en", ["Do owls hunt?", "They do!", "(At night.)"]),
-        ("de", ["Das gilt z. B. für Öl.", "Es brennt."]),
-        ("de", ["Der ?-Operator kürzt ab.", "Er ist neu."]),
-        ("es", ["Véase p. ej. la tabla.", "¿Qué dice?"]),
-        ("ja", ["これは文です。", "次の文です。"]),
-        ("ja", ["これは文?", "次の文です。"]),
-        ("ja", ["演算子は?.を使う。", "次の文です。"]),
-        ("zh", ["你好世界。", "再见！"]),
-        ("ar", ["كيف حالك؟", "بخير."]),
-        ("xx", ["No such language.", "Still two."]),
-    ],
-)
-def test_sentences_end_where_a_reader_of_the_language_ends_them(
-    language: str, sentences: list[str]
-) -> None:
+@pytest.mark.parametrize("case", [given for given, _ in case_lines("sentences")])
+def test_sentences_end_where_a_reader_of_the_language_ends_them(case: str) -> None:
+    language, text = case.split(": ", 1)
+    sentences = text.split(" | ")
     joined = ("" if language in ("ja", "zh") else " ").join(sentences)
     assert [joined[start:end] for start, end in split_sentences(joined, language)] == sentences
 
