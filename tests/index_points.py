@@ -108,6 +108,11 @@ def manifest(book: str, chunks: int, dimension: int = DIMENSION) -> BookManifest
     )
 
 
+async def stored(index: BookStore, book: str = "book") -> list[IndexPoint]:
+    """The points of the book's current generation."""
+    return [point async for page in (await index.snapshot(BookId(book))).pages for point in page]
+
+
 async def publish(index: BookStore, book: str, made: Sequence[IndexPoint]) -> BookManifest:
     dimension = len(made[0].dense)
     writer = await index.begin(BookId(book), dimension)

@@ -22,6 +22,7 @@ from app.services.phases import Phases
 from app.services.ports import Embedder
 from app.services.similarity import embed_documents
 from tests.command_line import write_files
+from tests.index_points import stored
 from tests.serving import offline_settings
 
 WORDS = (
@@ -112,9 +113,7 @@ class Bench:
         return await self.app.index.matching(SearchFilter(books=(BOOK,)))
 
     async def points(self, book: BookId = BOOK) -> list[IndexPoint]:
-        return [
-            point async for page in (await self.app.index.snapshot(book)).pages for point in page
-        ]
+        return await stored(self.app.index, book)
 
 
 @asynccontextmanager

@@ -31,6 +31,13 @@ class Served:
         return HTTPConnection("127.0.0.1", self.port, 30)
 
 
+def offline_environment(home: Path) -> dict[str, str]:
+    """The environment of a process that has no keys, whatever this one has."""
+    kept = {name: value for name, value in os.environ.items() if name not in KEYS}
+    offline = {"RAG_EMBEDDER": "local", "RAG_GENERATOR": "extractive"}
+    return {**kept, **offline, "RAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
+
+
 @contextmanager
 def served_process(
     home: Path, descriptors: int | None = None, running: str = "pass", **settings: str
@@ -41,10 +48,6 @@ def served_process(
     """
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    kept = {name: value for name, value in os.environ.items() if name not in KEYS}
-    offline = {"RAG_EMBEDDER": "local", "RAG_GENERATOR": "extractive"}
-    place = {"RAG_HOME": str(home), "RAG_PORT": str(port), "PYTHONPATH": str(ROOT)}
-
     begun = f"{running}; import sys; from app.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", begun, "serve"]
     if descriptors is not None:
@@ -54,7 +57,7 @@ def served_process(
         process = subprocess.Popen(
             command,
             cwd=home.parent,
-            env={**kept, **offline, **place, **settings},
+            env={**offline_environment(home), "RAG_PORT": str(port), **settings},
             stderr=stderr,
         )
     try:

@@ -171,9 +171,7 @@ def test_every_link_and_image_of_the_site_leads_somewhere(sample: Sample) -> Non
     assert broken == []
 
 
-def test_the_only_book_begins_at_the_root_and_its_contents_follow_the_reading_order(
-    sample: Sample,
-) -> None:
+def test_the_only_book_begins_at_the_root_and_lists_its_pages_in_order(sample: Sample) -> None:
     first, second = sample.book.documents[:2]
     assert sample.client.head("/").headers["location"] == SAMPLE
     for path in (SAMPLE, f"{SAMPLE}/"):
@@ -268,9 +266,7 @@ def test_an_unknown_page_says_so(served: httpx.Client) -> None:
     assert 'href="/pages/owls/page.html"' in response.text
 
 
-def test_the_list_of_books_links_to_their_pages_and_its_box_asks_them_all(
-    served: httpx.Client,
-) -> None:
+def test_the_list_of_books_links_to_their_pages_and_asks_them_all(served: httpx.Client) -> None:
     page = Page(served.get("/").text)
     links = [link.attrib["href"] for link in page.all("a")]
     assert {"/pages/owls", "https://bats.example"} <= {*links}

@@ -67,14 +67,6 @@ def book_entries(home: Path) -> list[str]:
 
 
 @pytest.fixture
-def home() -> Iterator[Path]:
-    with quick_folder() as folder:
-        # Another user's process looks into it in one of the tests.
-        folder.chmod(0o755)
-        yield folder
-
-
-@pytest.fixture
 def copies() -> Iterator[Path]:
     """A folder in which any user may make copies."""
     with quick_folder() as folder:
@@ -131,6 +123,7 @@ def test_a_killed_writer_leaves_the_old_generation_and_no_lock(home: Path) -> No
 
 def test_a_read_only_home_is_searched_in_a_copy_and_written_never(home: Path, copies: Path) -> None:
     asyncio.run(publish(EdgeIndex(home), "book", points("book", [1])))
+    home.chmod(0o755)
     # Only root may become another user; for anyone else, removed write permission is enough.
     body = f"""
         import tempfile

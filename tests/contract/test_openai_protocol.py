@@ -143,9 +143,7 @@ def test_other_paths_keep_their_problems(client: httpx.Client) -> None:
     assert client.get("/v1/chat/completions").json()["error"]["code"] == "method_not_allowed"
 
 
-def test_a_stream_that_breaks_off_raises(
-    generating: httpx.Client, generator: ScriptedGenerator
-) -> None:
+def test_a_broken_stream_raises(generating: httpx.Client, generator: ScriptedGenerator) -> None:
     generator.play(errors.ProviderRateLimited("key abc", retry_after=7))
     books = vendor(generating.base_url)
     unsure: list[MessageParam] = [{"role": "user", "content": UNSURE}]

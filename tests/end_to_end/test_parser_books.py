@@ -63,9 +63,7 @@ def assert_guarantees(book: Book) -> None:
     assert max(one.token_count for one in chunks) <= SIZES.maximum
 
 
-def test_every_exercise_solution_and_entry_of_biology_has_its_kind(
-    books: dict[str, Book],
-) -> None:
+def test_every_exercise_solution_and_entry_of_biology_has_its_kind(books: dict[str, Book]) -> None:
     book = books["openstax-biology"]
     text, found = sources(book), Counter(block.kind for block in book.blocks())
     assert found[BlockKind.EXERCISE] == text.count('data-type="problem"')
