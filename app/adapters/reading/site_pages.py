@@ -108,18 +108,17 @@ class _Edition:
         file = self._addresses.file_of(target)
         return file if file in self._files else ""
 
-    def _visited(self, top: str) -> Iterator[str]:
-        """Yield the files as links lead to them from the topmost, breadth first, then others."""
-        waiting, seen = deque([top]), set[str]()
-        for unlinked in ("", *self._files):
-            waiting += [unlinked] if unlinked else []
+    def _visited(self, top: str) -> dict[str, None]:
+        """Return the files as links lead to them from the topmost, breadth first, then others."""
+        seen: dict[str, None] = {}
+        for start in (top, *self._files):
+            waiting = deque([start])
             while waiting:
                 file = waiting.popleft()
-                if file not in seen:
-                    seen.add(file)
-                    yield file
-                    found = map(self._own, self._files[file].all_links)
-                    waiting += [one for one in found if one and one not in seen]
+                if file and file not in seen:
+                    seen[file] = None
+                    waiting += map(self._own, self._files[file].all_links)
+        return seen
 
     def opened(self, edition: Edition, base_url: str) -> OpenedBook:
         not_read = self._not_read()
