@@ -27,7 +27,7 @@ from app.domain.answering.units import SplitSentences, units_of
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.cost import Tariff
-from app.domain.generated_text.events import (
+from app.domain.generated_text.model_text import (
     GeneratedCitation,
     GeneratedEnd,
     GeneratedText,

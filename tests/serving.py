@@ -17,7 +17,7 @@ import uvicorn
 from app.api.server import configured
 from app.bootstrap.application import Application, application
 from app.domain.answer import Usage
-from app.domain.generated_text.events import GeneratedEnd, GeneratedText, GeneratorEvent
+from app.domain.generated_text.model_text import GeneratedEnd, GeneratedText, GeneratorEvent
 from app.domain.retrieval.query import Turn
 from app.main import OpenApplication, create_app
 from app.services.ingest import IngestRequest

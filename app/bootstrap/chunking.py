@@ -15,7 +15,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, ChunkingTools, RecursiveConfig
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import Book, Span
-from app.domain.scripts import script_scale
+from app.domain.terms import script_scale
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
 from app.services.ports import Embedder

@@ -12,7 +12,7 @@ from app.cli.eval_report import measurement_json, report_lines
 from app.cli.output import phases, remark, remark_each, show
 from app.cli.question_file import read_questions
 from app.domain.errors import InputError
-from app.domain.evaluation.gold_question import fingerprint
+from app.domain.evaluation.measurement import fingerprint
 from app.services.evaluate import EvaluationRequest
 from app.settings import Settings
 

@@ -15,8 +15,7 @@ from app.bootstrap.storage import ledger_store, open_index
 from app.cli.books import with_editions
 from app.cli.command import IndexedBook, OneBook, command
 from app.cli.output import phases, print_json, remark, say
-from app.domain.book_id import BookId
-from app.domain.edition import site_root
+from app.domain.book_id import BookId, site_root
 from app.domain.errors import InputError
 from app.domain.ledger import to_lines
 from app.domain.retrieval.query import SearchFilter

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
-from app.domain.evaluation.gold_question import GoldSpan, Question
+from app.domain.evaluation.measurement import GoldSpan, Question
 from app.domain.retrieval.query import Turn
 from app.services.safe_paths import read_text
 

@@ -8,18 +8,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from app.domain.chunking.chunk import Passage
+from app.domain.definitions import definition_in, referred_to, term_forms
 from app.domain.document import BlockKind
 from app.domain.english import other_numbers
 from app.domain.fences_and_tables import without_fences
-from app.domain.retrieval.definition_terms import referred_to, term_forms
+from app.domain.languages import in_any
 
-_GLOSSARY = re.compile(
-    r"\b(?:glossar|glosar|glossaire|key terms|vocabulary)|术语|術語|用語", re.IGNORECASE
-)
+_GLOSSARY = re.compile(in_any(lambda one: one.glossary), re.IGNORECASE)
 """In the heading above the entries of a book's glossary."""
 _WORD = re.compile(r"[-.@#$%&+~^]*\w+(?:[-\u2010\u2011]\w+)*[+#]*")
 """A word with the signs around it: `--lib`, `.gitignore`, `C++`."""
-_AFTER_TERM = re.compile(r"\s*(?:(?::|[.;,\u2013\u2014-]+(?=\s))\s*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +50,6 @@ def in_glossary(passage: Passage) -> bool:
     return passage.kind is BlockKind.GLOSSARY_ENTRY and any(
         map(_GLOSSARY.search, passage.heading_path)
     )
-
-
-def definition_in(passage: Passage) -> str:
-    """Return the passage's text without the leading terms."""
-    text, at = passage.text, 0
-    for term in passage.terms:
-        folded = term.casefold()
-        # Case folding never shortens a text, so a slice of this length is enough.
-        if text[at : at + len(folded)].casefold().startswith(folded):
-            after = _AFTER_TERM.match(text, at + len(term))
-            at = after.end() if after else len(text)
-    return text[at:]
 
 
 def with_references(terms: Sequence[GlossaryTerm]) -> dict[GlossaryTerm, GlossaryTerm]:

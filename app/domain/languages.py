@@ -85,6 +85,12 @@ class Language:
     front_matter: str = ""
     objectives: str = ""
     asks_objectives: str = ""
+    determiners: str = ""
+    copula: str = ""
+    defines: str = ""
+    called: str = ""
+    refers: str = ""
+    glossary: str = ""
 
 
 _TABLE = tomllib.loads((files("app.domain") / "languages.toml").read_text("utf-8"))

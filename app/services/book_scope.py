@@ -6,9 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answering.request import PageLocation
-from app.domain.book_id import BookId
+from app.domain.book_id import BookId, edition_at
 from app.domain.chunking.chunk import Chunk
-from app.domain.edition import edition_at
 from app.domain.errors import NO_BOOKS, BookNotFound, StorageError
 from app.domain.indexed_book import BookList, BookManifest
 from app.domain.links import page_key

@@ -29,7 +29,7 @@ from app.domain.answering.relevance import Relevance, candidates
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import CitationList, Verifier, by_paragraph
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
-from app.domain.generated_text.events import GeneratedEnd
+from app.domain.generated_text.model_text import GeneratedEnd
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import words

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.adapters.providers.cohere_chat import CohereGenerator
-from app.domain.generated_text.events import GeneratedCitation, GeneratedEnd
+from app.domain.generated_text.model_text import GeneratedCitation, GeneratedEnd
 from app.domain.prompts import NO_ANSWER
 from tests.cohere_double import CohereDouble
 from tests.generating import CONTEXT, answer, cohere_at, given, text_of

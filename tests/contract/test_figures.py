@@ -13,7 +13,7 @@ import pytest
 
 from app.api.protocols.linked_text import without_links
 from app.domain.book_id import BookId
-from app.domain.generated_text.events import GeneratedCitation
+from app.domain.generated_text.model_text import GeneratedCitation
 from app.services.ingest import IngestRequest
 from tests.command_line import write_files
 from tests.serving import ScriptedGenerator, ingest, offline_settings, serving

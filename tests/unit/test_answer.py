@@ -27,7 +27,7 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from app.domain.generated_text.events import TextDiscarded
+from app.domain.generated_text.model_text import TextDiscarded
 from app.domain.indexed_book import BookList
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import Turn

@@ -9,7 +9,7 @@ import pytest
 from app.adapters.sentences import split_sentences
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.verification import Verifier, by_paragraph
-from app.domain.generated_text.events import GeneratedText
+from app.domain.generated_text.model_text import GeneratedText
 from tests.attacking import steps
 from tests.fake_world import context_of, in_order, passage, terms
 

@@ -7,14 +7,13 @@ from math import log2
 import pytest
 
 from app.domain.document import union
-from app.domain.evaluation.gold_question import GoldSpan, Question
+from app.domain.evaluation.measurement import GoldSpan, Question, percentile
 from app.domain.evaluation.retrieval_metrics import (
     MIN_OVERLAP,
     Retrieved,
     first_hit,
     retrieval_metrics,
 )
-from app.domain.percentile import percentile
 
 
 def question(*spans: tuple[int, int], kind: str = "factual", gold_file: str = "") -> Question:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
-from app.domain.chunking.cut_points import sentence_segments
+from app.domain.chunking.pieces import sentence_segments
 from tests.chunking_documents import tools
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from app.adapters.reading.drafts import BETWEEN, NO_SPAN, Draft, runs_of
 from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
+from app.domain.book_id import ONLY, Edition
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, SourceWarning
-from app.domain.edition import ONLY, Edition
 from app.domain.identity import content_id, is_content_id
 from app.domain.links import PageText
 from app.domain.urls import with_anchor

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.domain.answer import Answer, Confidence
-from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.measurement import Measured
+from app.domain.evaluation.measurement import Measured, Question
 from app.domain.evaluation.retrieval_metrics import (
     STANDARD_DEPTH,
     Retrieved,
@@ -16,7 +15,7 @@ from app.domain.evaluation.retrieval_metrics import (
     ranking_of,
 )
 from app.domain.retrieval.query import Hit
-from app.domain.scripts import word_count
+from app.domain.terms import word_count
 
 OUTCOMES = ("answered", "uncertain", "refused")
 

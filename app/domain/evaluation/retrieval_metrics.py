@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import fsum, log2
 
 from app.domain.document import Span, union
-from app.domain.evaluation.gold_question import GoldSpan, Question
+from app.domain.evaluation.measurement import GoldSpan, Question
 from app.domain.retrieval.query import Hit
 
 MIN_OVERLAP = 16
