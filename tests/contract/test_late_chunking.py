@@ -10,6 +10,7 @@ import pytest
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.bootstrap.chunking import chunk_book
+from app.domain.chunking.config import StrategyName
 from app.domain.retrieval.query import Vector
 from app.services.ingest import IngestReport
 from app.services.similarity import embed_documents
@@ -43,7 +44,7 @@ class LateBench:
         return await self.embedder.embed_in_context(texts)
 
     async def ingest(self, book: Path) -> IngestReport:
-        return await self.bench.ingest(book, strategy="late")
+        return await self.bench.ingest(book, strategy=StrategyName.LATE)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from app.adapters.reading.source_files import SourceFiles
-from app.domain.chunking.config import ChunkingConfig, StrategyName, strategy_name
+from app.domain.chunking.config import ChunkingConfig, StrategyName
 from app.domain.errors import BookError
 from app.domain.reading_budget import read_toml
 
@@ -26,10 +26,10 @@ _SETTINGS = ("strategy", *StrategyName)
 _CHUNKING = TypeAdapter(ChunkingConfig)
 
 
-def chunking_config(folder: Path, strategy: str = "") -> ChunkingConfig:
-    """Return the book's settings with this strategy; "" is the one that the book names.
+def chunking_config(folder: Path, strategy: StrategyName | None = None) -> ChunkingConfig:
+    """Return the book's settings with this strategy, or the one that the book names.
 
-    BookError if the file is not valid. UnknownStrategy if there is none of this name.
+    BookError if the file is not valid.
     """
     known = asdict(ChunkingConfig())
     table = read_toml(SourceFiles(folder).settings(NAME), NAME) if (folder / NAME).exists() else {}
@@ -50,4 +50,4 @@ def chunking_config(folder: Path, strategy: str = "") -> ChunkingConfig:
         first = error.errors()[0]
         problem = first["msg"].removeprefix("Value error, ")
         raise BookError(f"{'.'.join(map(str, first['loc']))}: {problem}", NAME) from error
-    return replace(own, strategy=strategy_name(strategy)) if strategy else own
+    return replace(own, strategy=strategy) if strategy else own
