@@ -91,6 +91,10 @@ class Language:
     called: str = ""
     refers: str = ""
     glossary: str = ""
+    labels: str = ""
+    beside: str = ""
+    tasks: str = ""
+    tasks_on: str = ""
 
 
 _TABLE = tomllib.loads((files("app.domain") / "languages.toml").read_text("utf-8"))

@@ -42,54 +42,6 @@ class Segment(NamedTuple):
     segment repeats it."""
 
 
-def segments(
-    text: str, kind: BlockKind, language: str, limit: int, tools: ChunkingTools
-) -> Iterator[Segment]:
-    """Yield the lines of code, the rows of a table or the sentences of other text.
-
-    A fence or table within the text is one segment; if it has more than `limit` tokens, its lines
-    are. A segment without cut points in it may have more: see `parts`.
-    """
-    if kind in _LINEWISE:
-        return _lines(text)
-    if kind is BlockKind.TABLE:
-        return _table_rows(text, limit, tools.count_tokens)
-    if kind is BlockKind.PARAGRAPH:
-        return sentence_segments(text, language, tools)
-    return _of_lines(text, language, limit, tools)
-
-
-def sentence_segments(text: str, language: str, tools: ChunkingTools) -> Iterator[Segment]:
-    """Yield the sentences; short ones are joined to the next, and none ends inside a formula."""
-    as_words = _FORMULA.sub(lambda formula: "x" * len(formula[0]), text) if "$" in text else text
-    spans = tools.split_sentences(as_words, language)
-    return _joined_short(Segment(start, end, CUT_SENTENCE) for start, end in spans)
-
-
-def _of_lines(text: str, language: str, limit: int, tools: ChunkingTools) -> Iterator[Segment]:
-    """Yield the lines of a text such as a list; sentences of those that are too long."""
-    at = 0
-    for line in whole_lines(text):
-        shown = line.rstrip()
-        if tools.count_tokens(shown) <= limit:
-            found = iter([Segment(0, len(shown), CUT_PART)] if shown else [])
-        else:
-            is_frame = is_fence_or_table(line)
-            found = _lines(line) if is_frame else sentence_segments(line, language, tools)
-        for one in found:
-            yield Segment(at + one.start, at + one.end, one.cut)
-        at += len(line)
-
-
-def _table_rows(table: str, limit: int, count_tokens: Callable[[str], int]) -> Iterator[Segment]:
-    """Yield the lines of a table; those below its header repeat it unless it is half a chunk."""
-    header, _ = table_rows(table)
-    yield Segment(0, header, CUT_PART)
-    repeats = (count_tokens(table[:header]) + 2) * 2 <= limit
-    for one in _lines(table[header:]):
-        yield Segment(header + one.start, header + one.end, one.cut, header if repeats else 0)
-
-
 def _lines(text: str) -> Iterator[Segment]:
     """Yield the lines; short ones are joined to the next."""
     return _joined_short(_each_line(text))
@@ -118,7 +70,7 @@ def _joined_short(found: Iterable[Segment]) -> Iterator[Segment]:
         yield held
 
 
-def parts(
+def _parts(
     text: str, segment: Segment, limit: int, count_tokens: Callable[[str], int]
 ) -> Iterator[Segment]:
     """Cut a segment at clauses, words or code points into parts of at most `limit` tokens."""
@@ -183,17 +135,54 @@ class BlockSplitter:
 
     def units(self, block: Block, start: int, end: int) -> list[Piece]:
         """Return the items, rows, sentences or lines of a part of the block's text."""
-        kind = BlockKind.PARAGRAPH if block.kind in PROSE_KINDS else block.kind
         text = block.text[start:end]
-        found = segments(text, kind, self.language, self.limit, self.tools)
+        found = self._segments(text, block.kind)
         return [unit for one in found for unit in self._fitting(block, start, text, one)]
+
+    def _segments(self, text: str, kind: BlockKind) -> Iterator[Segment]:
+        """Yield the lines of code, the rows of a table, the sentences or lines of other text.
+
+        A segment without cut points in it may be too long: see `_parts`.
+        """
+        if kind in PROSE_KINDS:
+            return self.sentences(text)
+        if kind is BlockKind.TABLE:
+            return self._rows(text)
+        return _lines(text) if kind in _LINEWISE else self._items(text)
+
+    def sentences(self, text: str) -> Iterator[Segment]:
+        """Yield the sentences; short ones are joined to the next, none ends inside a formula."""
+        plain = _FORMULA.sub(lambda formula: "x" * len(formula[0]), text) if "$" in text else text
+        spans = self.tools.split_sentences(plain, self.language)
+        return _joined_short(Segment(start, end, CUT_SENTENCE) for start, end in spans)
+
+    def _items(self, text: str) -> Iterator[Segment]:
+        """Yield the lines, a fence or table as one; of those that are too long the parts."""
+        at = 0
+        for line in whole_lines(text):
+            shown = line.rstrip()
+            if self.tools.count_tokens(shown) <= self.limit:
+                found = iter([Segment(0, len(shown), CUT_PART)] if shown else [])
+            else:
+                found = _lines(line) if is_fence_or_table(line) else self.sentences(line)
+            for one in found:
+                yield Segment(at + one.start, at + one.end, one.cut)
+            at += len(line)
+
+    def _rows(self, table: str) -> Iterator[Segment]:
+        """Yield the lines of a table; a header of at most half a chunk is repeated below."""
+        header, _ = table_rows(table)
+        yield Segment(0, header, CUT_PART)
+        repeats = (self.tools.count_tokens(table[:header]) + 2) * 2 <= self.limit
+        for one in _lines(table[header:]):
+            yield Segment(header + one.start, header + one.end, one.cut, header if repeats else 0)
 
     def _fitting(self, block: Block, at: int, text: str, segment: Segment) -> Iterator[Piece]:
         """Yield a segment of the text, which begins at `at` in the block, or parts that fit."""
         count, lead = self.tools.count_tokens, segment.lead
         lead_tokens = count(text[:lead]) + 2 if lead else 0
         tokens, room = count(text[segment.start : segment.end]), self.limit - lead_tokens
-        for one in [segment] if tokens <= room else parts(text, segment, room, count):
+        for one in [segment] if tokens <= room else _parts(text, segment, room, count):
             own = tokens if one is segment else count(text[one.start : one.end])
             yield Piece(block, at + one.start, at + one.end, own + 1, one.cut, lead, lead_tokens)
 

@@ -6,8 +6,9 @@ overlapping or adjacent parts of a paragraph become one. A passage is taken whol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
@@ -47,7 +48,7 @@ def assemble(
             growth = sum(one.tokens for one in after) - sum(one.tokens for one in before)
             if growth <= max(left, 0):
                 kept[place], left = after, left - growth
-    return _in_reading_order(kept, [hit.chunk for hit in hits])
+    return _in_reading_order(chain.from_iterable(kept.values()))
 
 
 def _with_part(
@@ -87,15 +88,11 @@ def paragraphs_of(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Passage]]:
     If parts of a paragraph are missing, it is several passages.
     """
     held: dict[_Paragraph, list[tuple[Chunk, Passage]]] = {}
-    for chunk in _in_order(chunks):
+    for chunk in sorted(chunks, key=lambda one: (one.book, one.position, one.chunk_index)):
         for passage in chunk.passages:
             held.setdefault(_paragraph(chunk, passage), []).append((chunk, passage))
     for found in sorted(held.values(), key=lambda one: (one[0][0].position, one[0][1].start)):
         yield from ((found[0][0], one) for one in _joined(passage for _, passage in found))
-
-
-def _in_order(chunks: Iterable[Chunk]) -> list[Chunk]:
-    return sorted(chunks, key=lambda chunk: (chunk.book, chunk.position, chunk.chunk_index))
 
 
 def _paragraph(chunk: Chunk, passage: Passage) -> _Paragraph:
@@ -107,19 +104,16 @@ def _by_score(hit: Hit) -> tuple[float, str, int, int, str]:
     return (-hit.score, chunk.book, chunk.position, chunk.chunk_index, chunk.chunk_id)
 
 
-def _in_reading_order(
-    kept: Mapping[_Paragraph, Sequence[ContextPassage]], chunks: Iterable[Chunk]
-) -> tuple[ContextPassage, ...]:
-    """Sort by section, then by place; passages that begin at one place by their first chunk."""
-    every = ((chunk, passage) for chunk in _in_order(chunks) for passage in chunk.passages)
-    places = dict.fromkeys(_paragraph(*one) for one in every)
-    listed = [one for place in places for one in kept.get(place, ())]
+def _in_reading_order(kept: Iterable[ContextPassage]) -> tuple[ContextPassage, ...]:
+    """Sort by section, then by place; passages that begin at one place by their chunk."""
+    listed = [*kept]
     best: dict[_Section, float] = {}
     for one in listed:
         best[_section(one)] = max(one.score, best.get(_section(one), 0.0))
 
-    def key(one: ContextPassage) -> tuple[float, _Section, int, int]:
-        return (-best[_section(one)], _section(one), one.passage.start, one.passage.offset)
+    def key(one: ContextPassage) -> tuple[float, _Section, int, int, int]:
+        section, passage = _section(one), one.passage
+        return (-best[section], section, passage.start, passage.offset, one.chunk.chunk_index)
 
     return tuple(sorted(listed, key=key))
 
