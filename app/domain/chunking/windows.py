@@ -7,12 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from app.domain.chunking.builder import GAP, ChunkDraft
-from app.domain.chunking.config import (
-    ChunkingConfig,
-    ChunkingTools,
-    FixedConfig,
-    Separators,
-)
+from app.domain.chunking.config import ChunkingConfig, ChunkingTools, FixedConfig, Separators
 from app.domain.chunking.pieces import Piece
 from app.domain.document import Block, BlockKind, Document, Span
 from app.domain.fences_and_tables import fence_lines

@@ -8,12 +8,7 @@ from dataclasses import replace
 
 from app.domain.answer import Answer, Confidence
 from app.domain.evaluation.measurement import Measured, Question
-from app.domain.evaluation.retrieval_metrics import (
-    STANDARD_DEPTH,
-    Retrieved,
-    first_hit,
-    ranking_of,
-)
+from app.domain.evaluation.retrieval_metrics import STANDARD_DEPTH, Retrieved, first_hit, ranking_of
 from app.domain.retrieval.query import Hit
 from app.domain.terms import word_count
 
