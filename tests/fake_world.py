@@ -35,7 +35,6 @@ from app.domain.generated_text.model_text import (
     TextDiscarded,
 )
 from app.domain.indexed_book import BookList, BookManifest, Damage
-from app.domain.links import page_key
 from app.domain.retrieval.query import (
     Candidates,
     ContextPassage,
@@ -46,6 +45,7 @@ from app.domain.retrieval.query import (
     Vector,
 )
 from app.domain.search_text import search_text
+from app.domain.urls import page_key
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer

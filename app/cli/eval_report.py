@@ -10,8 +10,13 @@ from dataclasses import asdict
 from typing import TypeAlias
 
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
-from app.domain.evaluation.measurement import Measured, by_kind, summary
+from app.domain.evaluation.measurement import (
+    Measured,
+    RefusalCurve,
+    by_kind,
+    refusal_curve,
+    summary,
+)
 from app.services.evaluate import Evaluation
 
 Json: TypeAlias = dict[str, object]

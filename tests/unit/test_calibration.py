@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.evaluation.calibration import (
+from app.domain.evaluation.measurement import (
     BELOW_TOLERATED,
     REFUSED_TOLERATED,
     RefusalCurve,

@@ -17,8 +17,8 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import IndexMismatch, IndexUnreadable, InputError, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
-from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter, SparseVector
+from app.domain.urls import page_key
 
 LAYOUT = 6
 """Version of folders, payload and vectors. A book with another one must be ingested again."""

@@ -12,8 +12,7 @@ from app.adapters.reading.themes import Theme, fallback
 from app.domain.book_id import ONLY, Edition
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, SourceWarning
 from app.domain.identity import content_id, is_content_id
-from app.domain.links import PageText
-from app.domain.urls import with_anchor
+from app.domain.urls import PageText, with_anchor
 
 _MOST_TERMS = 30
 """Terms of a block; each of its chunks is indexed with all of them."""

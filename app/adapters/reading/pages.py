@@ -23,8 +23,7 @@ from app.adapters.reading.source_files import SourceFiles, front_matter
 from app.adapters.reading.stamping import marked
 from app.adapters.reading.tree import page_tree, parse
 from app.domain.document import Document, Site, SourceWarning
-from app.domain.links import PageText
-from app.domain.urls import encoded_url
+from app.domain.urls import PageText, encoded_url
 from app.services.phases import Advance
 
 _MAX_ADDRESS = 2_000

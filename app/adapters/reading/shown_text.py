@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 
 from app.adapters.reading.source_files import SourceFiles
 from app.adapters.reading.tree import HIDDEN_CODE, NOT_RENDERED, is_rendered, parse
-from app.domain.links import PageText
+from app.domain.urls import PageText
 from app.services.check_links import BuiltPage
 
 _INLINE = (

@@ -19,9 +19,8 @@ from app.domain.answering.units import Unit
 from app.domain.answering.verification import CitationList, Verifier
 from app.domain.characters import without_invisible
 from app.domain.document import Span
-from app.domain.generated_text.citation_markers import without_markers
-from app.domain.generated_text.fences import LINE_MARK
 from app.domain.generated_text.link_policy import LinkPolicy
+from app.domain.generated_text.markup import LINE_MARK, without_markers
 from app.domain.generated_text.model_text import GeneratedCitation, GeneratedText, TextDiscarded
 from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, TextUnit
 from app.domain.prompts import recites_prompt

@@ -11,7 +11,7 @@ from app.domain.chunking.config import ChunkingTools
 from app.domain.document import Block, BlockKind
 from app.domain.fences_and_tables import is_fence_or_table, table_rows, whole_lines
 
-# Costs of a cut in the units of `packer`: 1 equals about 30 tokens above the target size.
+# Costs of a cut in the units of `structure.pack`: 1 equals about 30 tokens above the target size.
 CUT_BLOCK = 1.2
 CUT_PART = 1.0
 CUT_SENTENCE = 1.5

@@ -18,16 +18,15 @@ from app.domain.chunking.config import (
     Separators,
     StrategyName,
 )
-from app.domain.chunking.packer import Unit, pack
 from app.domain.chunking.pieces import PROSE_KINDS, BlockSplitter, Piece
-from app.domain.chunking.structure import structure, structure_of
+from app.domain.chunking.structure import Unit, pack, structure, structure_of
 from app.domain.chunking.windows import cut, fixed, recursive
 from app.domain.document import Block, BlockKind, Book, Document
 from app.domain.errors import ConfigError
 from app.domain.terms import word_count
 
 _CUT_WITHIN_TOPIC = 2.0
-"""Cost of a cut between sentences of similar meaning, in the units of `packer`."""
+"""Cost of a cut between sentences of similar meaning, in the units of `structure.pack`."""
 _MARKUP = frozenset({BlockKind.HEADING, BlockKind.LIST, BlockKind.TABLE, BlockKind.CODE})
 _MARKED = 0.02
 """Least share of headings, lists, tables and code among blocks to cut it as Markdown."""

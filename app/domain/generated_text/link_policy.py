@@ -16,7 +16,7 @@ from __future__ import annotations
 import html
 import re
 
-from app.domain.generated_text.fences import CODE_SPAN, at_margin
+from app.domain.generated_text.markup import CODE_SPAN, at_margin
 
 _CHARACTER = r"(?:\\?{0}|&(?:{1}|#0{{0,6}}{2}|#[xX]0{{0,6}}{3});)"
 _COLON = _CHARACTER.format(":", "colon", "58", "3[aA]")

@@ -35,7 +35,7 @@ class SearchFilter:
     files: tuple[str, ...] = ()
     chapters: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
-    """Page keys, see `app.domain.links.page_key`."""
+    """Page keys, see `app.domain.urls.page_key`."""
     kinds: tuple[BlockKind, ...] = ()
     """Chunks with a passage of one of these kinds."""
     paragraph_ids: tuple[str, ...] = ()
