@@ -95,6 +95,8 @@ class Language:
     beside: str = ""
     tasks: str = ""
     tasks_on: str = ""
+    script: str = ""
+    same_script: str = ""
 
 
 _TABLE = tomllib.loads((files("app.domain") / "languages.toml").read_text("utf-8"))
@@ -138,22 +140,8 @@ def in_any(field: Callable[[Language], str]) -> str:
 FUNCTION_WORDS = {code: one.words for code, one in LANGUAGES.items() if one.words}
 
 _KANA = re.compile("[\u3040-\u30ff]")
-_SCRIPTS = {
-    "zh": re.compile("[\u4e00-\u9fff\u3040-\u30ff]"),
-    "ko": re.compile("[\uac00-\ud7af]"),
-    "ru": re.compile("[\u0400-\u04ff]"),
-    "el": re.compile("[\u0370-\u03ff]"),
-    "ar": re.compile("[\u0600-\u06ff]"),
-    "hi": re.compile("[\u0900-\u097f]"),
-}
-"""The most frequent language of each script."""
-_WRITTEN_LIKE = {
-    **dict.fromkeys(("be", "bg", "kk", "mk", "mn", "sr", "uk"), "ru"),
-    **dict.fromkeys(("fa", "ps", "ur"), "ar"),
-    **dict.fromkeys(("mr", "ne"), "hi"),
-    "ja": "zh",
-}
-"""Other languages of these scripts."""
+_SCRIPTS = {code: re.compile(one.script) for code, one in LANGUAGES.items() if one.script}
+_SAME_SCRIPT = {other: code for code, one in LANGUAGES.items() for other in one.same_script.split()}
 _MIN_KANA = 0.1
 """Minimum share of kana among the Han and kana characters of a Japanese text."""
 
@@ -183,7 +171,7 @@ def language_of_question(found: Sequence[str], book: str) -> str:
         return detected
     common = any(map(FUNCTION_WORDS.get(book, frozenset()).__contains__, found))
     script = _language_of_script("".join(found), 0.5 if common else 0.2)
-    same = _WRITTEN_LIKE.get(script, script) == _WRITTEN_LIKE.get(book, book)
+    same = _SAME_SCRIPT.get(script, script) == _SAME_SCRIPT.get(book, book)
     return script if script and (not same or script == "ja") else book
 
 
