@@ -113,7 +113,8 @@ class TermFinder:
                 stretch = words[at : at + count]
                 form = text[stretch[0].start() : stretch[-1].end()]
                 said = name in form or not name.isupper()
-                if entry and said and _are_adjacent(text, stretch):
+                gaps = (text[a.end() : b.start()] for a, b in pairwise(stretch))
+                if entry and said and all(map(str.isspace, gaps)):
                     yield entry, form
                     length = count
                     break
@@ -130,8 +131,3 @@ def _named_forms(terms: Iterable[GlossaryTerm]) -> Iterator[tuple[str, GlossaryT
             # The S of "entropy (S)" would match anywhere.
             if (len(name) > 1 or name == entry.term) and _WORD.search(name):
                 yield name, entry
-
-
-def _are_adjacent(text: str, words: Sequence[re.Match[str]]) -> bool:
-    """Whether only blanks are between the words."""
-    return all(text[one.end() : other.start()].isspace() for one, other in pairwise(words))

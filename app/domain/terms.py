@@ -17,6 +17,7 @@ _LETTERS = rf"(?:[^\W_]++(?:{_MARKS}++[^\W_]*+)*+|(?:{_MARKS}++[^\W_]*+)++)"
 _WORD = re.compile(_LETTERS)
 _NAME = re.compile(f"{_LETTERS}(?:[-'\u2019]{_LETTERS})*")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,\u00a0\u202f]\d+)*(?!\w)")
+_SEPARATOR = re.compile("[\u00a0\u202f]|[.,](?=\\d{3}(?:[.,\u00a0\u202f]|$))")
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:;]|[-*#>|]|\n)[\s\"'(\[*_`\u201c\u2018]*$")
 _OPENING = 40
 """Limit on the marks between the end of a sentence and its first word."""
@@ -74,14 +75,9 @@ def joined_words(text: str) -> str:
 
 def numbers(text: str) -> set[str]:
     """The numbers in `text` without group separators; "two" to "twenty" count as figures."""
-    found = {_plain_number(match.group()) for match in _NUMBER.finditer(text)}
-    return found | {NUMBER_WORDS[word] for word in words(text) if word in NUMBER_WORDS}
-
-
-def _plain_number(figure: str) -> str:
-    figure = re.sub("[\u00a0\u202f]", "", figure)
-    figure = re.sub(r"[.,](?=\d{3}(?:[.,]|$))", "", figure)
-    return figure.replace(",", ".")
+    figures = (_SEPARATOR.sub("", found[0]) for found in _NUMBER.finditer(text))
+    said = {NUMBER_WORDS[word] for word in words(text) if word in NUMBER_WORDS}
+    return said.union(figure.replace(",", ".") for figure in figures)
 
 
 def names(text: str) -> set[str]:

@@ -80,17 +80,14 @@ def _numbers(chapters: Sequence[Chapter]) -> list[int | None]:
         count = sum(one is not None for one in numbers)
         if count >= max(_FEWEST_NUMBERED, _NUMBERED_SHARE * len(chapters)):
             return numbers
-    front = len([*takewhile(_is_front_matter, chapters[:-1])])
+    short = takewhile(lambda one: len(one.pages) == 1, chapters[:-1])
+    front = len([*takewhile(lambda one: _FRONT_MATTER.intersection(words(one.title)), short)])
     return [None] * front + [*range(1, len(chapters) - front + 1)]
 
 
 def _number_in_title(title: str) -> int | None:
     found = _TITLE_NUMBER.match(title.casefold())
     return int(found[1]) if found else None
-
-
-def _is_front_matter(chapter: Chapter) -> bool:
-    return len(chapter.pages) == 1 and bool(_FRONT_MATTER.intersection(words(chapter.title)))
 
 
 def page_of(chapter: Chapter, file: str) -> Chapter:

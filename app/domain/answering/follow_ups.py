@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from app.domain.answering.exercises import TASKS
@@ -79,14 +79,10 @@ def suggestions(
     for hit in hits:
         for subject, question, passage in _questions(hit.chunk, terms, language):
             about = terms(subject)
-            if about and not _REFERS.search(question) and not _is_covered(about, seen):
+            covered = any(len(about & one) > _SAME * len(about) for one in seen)
+            if about and not covered and not _REFERS.search(question):
                 seen.append(about)
                 yield Suggestion(without_invisible(question), passage)
-
-
-def _is_covered(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
-    """Whether one of the subjects seen has more than the share `_SAME` of these terms."""
-    return any(len(about & one) > _SAME * len(about) for one in seen)
 
 
 def _questions(chunk: Chunk, terms: Terms, language: str) -> Iterator[tuple[str, str, Passage]]:
@@ -102,13 +98,9 @@ def _questions(chunk: Chunk, terms: Terms, language: str) -> Iterator[tuple[str,
                 yield term, notices(language).term_question.format(term), passage
     for passage in chunk.passages:
         text = " ".join(passage.text.split())
-        if passage.kind is BlockKind.EXERCISE and _is_question(text):
+        one = text.endswith("?") and not re.search(r"[.?!:\]]\s", text)
+        if passage.kind is BlockKind.EXERCISE and one and len(text) <= _LONGEST_EXERCISE:
             yield text, text, passage
-
-
-def _is_question(exercise: str) -> bool:
-    one = not re.search(r"[.?!:\]]\s", exercise)
-    return one and exercise.endswith("?") and len(exercise) <= _LONGEST_EXERCISE
 
 
 def _of_heading(heading: str, chunk: Chunk, terms: Terms, language: str) -> str:

@@ -134,7 +134,12 @@ def stream_chunks(
     blocks = _without(document.blocks, config.exclude) if config.exclude else document.blocks
     drafts = STRATEGIES[config.strategy](replace(document, blocks=blocks), config, tools)
     chunks = build_chunks(drafts, document, book, config, tools.count_tokens)
-    return _within_document(chunks) if config.strategy is StrategyName.LATE else chunks
+    if config.strategy is not StrategyName.LATE:
+        return chunks
+    made = [*chunks]  # whose vectors depend on all of their texts
+    texts = "\x1f".join(chunk.embedding_text for chunk in made)
+    within = hashlib.sha256(texts.encode()).hexdigest()
+    return [replace(chunk, pooled_within=within) for chunk in made]
 
 
 def _without(blocks: Sequence[Block], exclude: Sequence[BlockKind]) -> tuple[Block, ...]:
@@ -156,11 +161,3 @@ def _without(blocks: Sequence[Block], exclude: Sequence[BlockKind]) -> tuple[Blo
 def _paths(blocks: Iterable[Block]) -> set[tuple[str, ...]]:
     paths = {block.heading_path for block in blocks}
     return {path[:length] for path in paths for length in range(1, len(path) + 1)}
-
-
-def _within_document(chunks: Iterable[Chunk]) -> list[Chunk]:
-    """Mark chunks whose vectors depend on all of their texts."""
-    marked = list(chunks)
-    texts = "\x1f".join(chunk.embedding_text for chunk in marked)
-    within = hashlib.sha256(texts.encode()).hexdigest()
-    return [replace(chunk, pooled_within=within) for chunk in marked]

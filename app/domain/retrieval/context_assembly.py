@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import attrgetter
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
@@ -38,7 +39,8 @@ def assemble(
     texts = (passage.text for hit in hits for passage in hit.chunk.passages)
     left = int(token_budget * script_scale(texts, count_tokens))
     kept: dict[_Paragraph, list[ContextPassage]] = {}
-    for hit in sorted(hits, key=_by_score):
+    order = attrgetter("chunk.book", "chunk.position", "chunk.chunk_index", "chunk.chunk_id")
+    for hit in sorted(hits, key=lambda one: (-one.score, *order(one))):
         for passage in hit.chunk.own_passages:
             if passage.kind is BlockKind.HEADING:
                 continue
@@ -97,11 +99,6 @@ def paragraphs_of(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Passage]]:
 
 def _paragraph(chunk: Chunk, passage: Passage) -> _Paragraph:
     return (chunk.book, chunk.file, passage.paragraph_id or passage.start)
-
-
-def _by_score(hit: Hit) -> tuple[float, str, int, int, str]:
-    chunk = hit.chunk
-    return (-hit.score, chunk.book, chunk.position, chunk.chunk_index, chunk.chunk_id)
 
 
 def _in_reading_order(kept: Iterable[ContextPassage]) -> tuple[ContextPassage, ...]:
