@@ -33,7 +33,7 @@ class Notices:
     """Fixed texts of answers."""
 
     refusal: str
-    """Its second sentence is about the sections below it."""
+    """Its second sentence is about the sections below it; see `refused`."""
     uncertain: str
     """Above uncertain passages."""
     other_language: str
@@ -48,6 +48,11 @@ class Notices:
     greeting: str
     thanks: str
     """Reply to thanks."""
+
+    def refused(self, sections: int) -> str:
+        """Return the refusal above a list of so many sections."""
+        sentences = re.split(r"(?<=[.\u3002\u06d4])", self.refusal, maxsplit=1)
+        return self.refusal if sections else sentences[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,18 @@ _UNKNOWN = _language()
 def known_language(code: str) -> Language:
     """Return what is known of a language; all fields are empty if it is not in the table."""
     return LANGUAGES.get(code, _UNKNOWN)
+
+
+def notices(code: str) -> Notices:
+    return known_language(code).notices
+
+
+def other_language(asked_in: str, language: str) -> str:
+    """Return a hint that the book is in another language than the question; "" if it is not."""
+    if asked_in == language:
+        return ""
+    name = known_language(language).name or language
+    return notices(asked_in).other_language.format(name)
 
 
 def written(text: str) -> str:

@@ -25,9 +25,9 @@ from app.domain.answering.intents import (
     intent_of,
     resumed,
 )
-from app.domain.answering.notices import notices
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.errors import EMPTY_QUESTION, QuestionError
+from app.domain.languages import notices
 from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
 from app.services.chapter_requests import ConsultChapters

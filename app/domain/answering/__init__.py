@@ -6,5 +6,5 @@
 - extractive answers: `units`, `relevance`, `passages`, `extractive`
 - figures: `figures`
 - citations: `cited_answer`, `verification`
-- phrases and suggestions: `notices`, `follow_ups`
+- suggestions: `follow_ups`
 """

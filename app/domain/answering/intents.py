@@ -10,9 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from enum import Enum, StrEnum
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
-from app.domain.answering.notices import is_clarification
 from app.domain.languages import LANGUAGES, Requests, in_any
 from app.domain.retrieval.query import Turn
 from app.domain.terms import NUMBER_WORDS, words
@@ -133,6 +132,15 @@ def resumed(question: str, history: Sequence[Turn]) -> str:
             if intent and intent.kind not in SMALL_TALK:
                 return " ".join([*asked, *said])
     return question
+
+
+def is_clarification(text: str) -> bool:
+    """Whether the text is a clarifying question, in any language."""
+    asked = (
+        (one.notices.which_book, one.notices.which_chapter, one.notices.no_exercises)
+        for one in LANGUAGES.values()
+    )
+    return text.startswith(tuple(one.partition("{}")[0] for one in chain.from_iterable(asked)))
 
 
 def about_the_book(history: Sequence[Turn]) -> tuple[Turn, ...]:
