@@ -229,7 +229,9 @@ def _symbols(run: str, *, alone: bool) -> list[str]:
 
 
 def _is_decoration(operator: str) -> bool:
-    """Whether it is a dash, the `://` of a URL, or a rule such as `====`."""
+    """Whether it is a dash, the `://` of a URL, or a rule such as `====`; `===` compares."""
+    if operator in ("===", "<<<", ">>>"):
+        return False
     return operator in ("--", "://") or (len(operator) > 2 and len(set(operator)) == 1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import chain, repeat, takewhile
 from typing import ClassVar
@@ -26,6 +26,7 @@ _CONTAINERS = {
     for role in ("footnote", "reference", "solution", "exercise", "admonition")
 }
 """Kinds of elements that are one block, by their roles; the first of several counts."""
+_EMPHASIS = ("em", "i", "small", "sub", "b", "strong")
 _NO_TEXT = f"{RUN_BOUNDARY}{RUN_GLUE} \n.,;"
 _LEVELS = ("1", "2", "3", "4", "5", "6")
 _HEADINGS = tuple(f"h{level}" for level in _LEVELS)
@@ -94,10 +95,11 @@ class _Blocks:
         """Return the paragraph, figure or formula that a run of texts and inline elements is."""
         if all(isinstance(one, str) and not one.strip() for one in run):
             return []
-        found = inline(run, self._tree)
+        captioned = _captioned(run)
+        found = self._with_caption(*captioned) if captioned else inline(run, self._tree)
         if not found.text:
             return []
-        if runs_of(found.marked).strip(_NO_TEXT):
+        if found.kind is BlockKind.PARAGRAPH and runs_of(found.marked).strip(_NO_TEXT):
             found.figure = None
         elif found.figure is not None or found.text.startswith("$$"):
             found.kind = BlockKind.FIGURE if found.figure else BlockKind.MATH
@@ -109,6 +111,14 @@ class _Blocks:
         alone = len(inner) == 1 and not any(isinstance(one, str) and one.strip() for one in run)
         found.span = source_span(inner[0] if alone and element in self._holders else element)
         return [found]
+
+    def _with_caption(self, image: HtmlElement, caption: HtmlElement) -> Draft:
+        told = replace(inline(caption, self._tree), terms=())
+        picture = inline([image], self._tree)
+        figure = compose(BlockKind.FIGURE, [one for one in (told, picture) if one.text])
+        if picture.figure:
+            figure.figure = replace(picture.figure, caption=told.text)
+        return figure
 
     def _heading(self, element: HtmlElement) -> list[Draft]:
         number = element.get("aria-level") or str(element.tag)[1:]
@@ -264,6 +274,19 @@ class _Blocks:
         "caption": _caption,
     }
     """Of the elements of each role; the first of several counts."""
+
+
+def _captioned(run: Sequence[HtmlElement | str]) -> tuple[HtmlElement, HtmlElement] | None:
+    """Return the image and the emphasised words below it, if a run is just these."""
+    texts = [one for one in run if isinstance(one, str)]
+    elements = [one for one in run if not isinstance(one, str) and one.tag != "br"]
+    if len(elements) != 2 or any(one.strip() for one in texts):
+        return None
+    image, caption = elements
+    holds_image = image.tag == "img" or image.find(".//img") is not None
+    if not holds_image or image.text_content().strip() or caption.tag not in _EMPHASIS:
+        return None
+    return image, caption
 
 
 def _title_of(component: HtmlElement) -> str:

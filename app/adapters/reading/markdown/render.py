@@ -101,7 +101,8 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
     md.inline.terminator_re = _MARKUP
     md.use(tags_plugin).use(unresolved_plugin, site)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
-    md.use(texmath_plugin, delimiters="brackets")
+    if site is Site.MKDOCS:  # elsewhere, `\\(` is an escaped bracket
+        md.use(texmath_plugin, delimiters="brackets")
     if site is not Site.MDBOOK:
         md.use(dollarmath_plugin, allow_space=site is Site.MYST, allow_digits=False,
                double_inline=True).use(amsmath_plugin)  # fmt: skip

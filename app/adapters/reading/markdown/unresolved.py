@@ -36,6 +36,9 @@ _SILENT_LINE = re.compile(
 """Conditions of Svelte, abbreviations, tables of contents, a caret that begins a block."""
 _UNKNOWN_LINE = re.compile(r"(?:\{\{[^{}]*\}\}|\{%.*%\}|-{1,2}8<-{1,2} .*)\s*$")
 _BEGINS = frozenset("{-[^*")
+_ROLE = re.compile(r"(?<![\w:]):[A-Za-z][\w+-]*:\Z")
+_ROLE_TEXT = re.compile(r"`[^`\n]+`")
+"""A role as reStructuredText and d2lbook write it: :numref:`figure`."""
 _MODULE = re.compile(r"(?:import|export)\s[^\n]*")
 
 
@@ -82,6 +85,8 @@ def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] == "`":
+        return _role(state, silent)
     if state.src[state.pos] != "{":
         return False
     pattern = _IN_MDX if state.env["site"] is Site.DOCUSAURUS else _IN_LINE
@@ -94,6 +99,19 @@ def _inline(state: StateInline, silent: bool) -> bool:
         token.content, token.meta = found[0], {"unknown": bool(found["unknown"])}
         state.env["unknown"] += [found[0]] if found["unknown"] else []
     state.pos = found.end()
+    return True
+
+
+def _role(state: StateInline, silent: bool) -> bool:
+    """Leave out a role, whose name has been read as text."""
+    name, text = _ROLE.search(state.pending), _ROLE_TEXT.match(state.src, state.pos)
+    if silent or not name or not text:
+        return False
+    state.pending = state.pending[: name.start()]
+    token = state.push(UNRESOLVED, "", 0)
+    token.content, token.meta = name[0] + text[0], {"unknown": True}
+    state.env["unknown"] += [token.content]
+    state.pos = text.end()
     return True
 
 
