@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from app.domain.chunking.builder import ChunkDraft, build_chunks
 from app.domain.chunking.chunk import Chunk
@@ -15,11 +15,12 @@ from app.domain.chunking.config import (
     ChunkingConfig,
     ChunkingTools,
     PackingConfig,
+    SemanticConfig,
     Separators,
     StrategyName,
 )
 from app.domain.chunking.pieces import PROSE_KINDS, BlockSplitter, Piece
-from app.domain.chunking.structure import Unit, pack, structure, structure_of
+from app.domain.chunking.structure import Unit, pack, structure
 from app.domain.chunking.windows import cut, fixed, recursive
 from app.domain.document import Block, BlockKind, Book, Document
 from app.domain.errors import ConfigError
@@ -38,24 +39,23 @@ def auto(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> li
     if sum(word_count(block.text) for block in blocks) < config.auto.whole_below_words:
         return cut(document, lambda text: [(0, len(text))])
     if sum(block.kind in _MARKUP for block in blocks) < _MARKED * len(blocks):
-        return sentence(document, config, tools)
-    sizes = replace(config.recursive, separators=Separators.MARKDOWN)
-    return recursive(document, replace(config, recursive=sizes), tools)
+        return sentence(document, config.sentence, tools)
+    markdown = replace(config.recursive, separators=Separators.MARKDOWN)
+    return recursive(document, markdown, tools)
 
 
-def sentence(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
+def sentence(document: Document, sizes: PackingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Group sentences up to a target size; the next chunk repeats the last ones."""
-    splitter = BlockSplitter(document.language, tools, config.sentence.maximum)
+    splitter = BlockSplitter(document.language, tools, sizes.maximum)
     found = _sentences(document, splitter)
-    return _drafts([Unit([piece], cut=0.0) for piece in found], config.sentence, splitter)
+    return _drafts([Unit([piece], cut=0.0) for piece in found], sizes, splitter)
 
 
-def semantic(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
+def semantic(document: Document, sizes: SemanticConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Cut between sentences whose vectors are far apart. ConfigError without an embedder."""
     if tools.embed is None:
         message = "the chunking strategy 'semantic' needs an embedder"
         raise ConfigError(message)
-    sizes = config.semantic
     splitter = BlockSplitter(document.language, tools, sizes.maximum)
     pieces = list(_sentences(document, splitter))
     texts = [piece.text for piece in pieces]
@@ -100,30 +100,18 @@ def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return product / length if length else 0.0
 
 
-Strategy: TypeAlias = Callable[[Document, ChunkingConfig, ChunkingTools], list[ChunkDraft]]
-"""Cuts a document into drafts of chunks, in order and deterministically."""
-
-
-def late(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
-    """Late chunking: embed the whole document, then pool the token vectors of each chunk.
-
-    The chunks are those of `structure`, without overlap. The model gets their embedding texts in
-    order as the document.
-
-    Günther et al., "Late Chunking: Contextual Chunk Embeddings Using Long-Context Embedding
-    Models", 2024.
-    """
-    return structure_of(document, config.late, tools)
-
-
+Strategy: TypeAlias = Callable[[Document, Any, ChunkingTools], list[ChunkDraft]]
+"""Cuts a document into drafts of chunks, in order and deterministically; by its own sizes."""
 STRATEGIES: Mapping[StrategyName, Strategy] = {
     StrategyName.STRUCTURE: structure,
     StrategyName.FIXED: fixed,
     StrategyName.RECURSIVE: recursive,
     StrategyName.SENTENCE: sentence,
-    StrategyName.AUTO: auto,
     StrategyName.SEMANTIC: semantic,
-    StrategyName.LATE: late,
+    # Embeds the whole document, the chunks' embedding texts in order, then pools the token vectors
+    # of each chunk. Günther et al., "Late Chunking: Contextual Chunk Embeddings Using Long-Context
+    # Embedding Models", 2024.
+    StrategyName.LATE: structure,
 }
 
 
@@ -132,9 +120,13 @@ def stream_chunks(
 ) -> Iterable[Chunk]:
     """Chunk the document by the strategy of `config`."""
     blocks = _without(document.blocks, config.exclude) if config.exclude else document.blocks
-    drafts = STRATEGIES[config.strategy](replace(document, blocks=blocks), config, tools)
+    kept, name = replace(document, blocks=blocks), config.strategy
+    if name is StrategyName.AUTO:
+        drafts = auto(kept, config, tools)
+    else:
+        drafts = STRATEGIES[name](kept, getattr(config, name), tools)
     chunks = build_chunks(drafts, document, book, config, tools.count_tokens)
-    if config.strategy is not StrategyName.LATE:
+    if name is not StrategyName.LATE:
         return chunks
     made = [*chunks]  # whose vectors depend on all of their texts
     texts = "\x1f".join(chunk.embedding_text for chunk in made)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from app.domain.chunking.builder import ChunkDraft, is_above
-from app.domain.chunking.config import ChunkingConfig, ChunkingTools, PackingConfig
+from app.domain.chunking.config import ChunkingTools, PackingConfig
 from app.domain.chunking.pieces import BlockSplitter, Piece
 from app.domain.document import Block, BlockKind, Document, Span
 
@@ -101,14 +101,8 @@ def _size_cost(size: int, config: PackingConfig) -> float:
     return outside
 
 
-def structure(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
+def structure(document: Document, sizes: PackingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Chunk by whole blocks of a section; small sections share a chunk."""
-    return structure_of(document, config.structure, tools)
-
-
-def structure_of(
-    document: Document, sizes: PackingConfig, tools: ChunkingTools
-) -> list[ChunkDraft]:
     splitter = BlockSplitter(document.language, tools, sizes.maximum)
     streams = _streams([piece for block in document.blocks for piece in splitter.pieces(block)])
     runs = [run for units in streams for run in pack(units, sizes)]

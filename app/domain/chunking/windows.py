@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from app.domain.chunking.builder import GAP, ChunkDraft
-from app.domain.chunking.config import ChunkingConfig, ChunkingTools, FixedConfig, Separators
+from app.domain.chunking.config import ChunkingTools, FixedConfig, RecursiveConfig, Separators
 from app.domain.chunking.pieces import Piece
 from app.domain.document import Block, BlockKind, Document, Span
 from app.domain.fences_and_tables import fence_lines
@@ -15,14 +15,13 @@ from app.domain.fences_and_tables import fence_lines
 _SENTENCE_END = re.compile(r"[.!?](?=\s)")
 
 
-def fixed(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:  # noqa: ARG001 - as all strategies
+def fixed(document: Document, sizes: FixedConfig, tools: ChunkingTools) -> list[ChunkDraft]:  # noqa: ARG001 - as all strategies
     """Cut into windows of a fixed number of characters; the next one repeats the end."""
-    return cut(document, lambda text: _windows(text, config.fixed))
+    return cut(document, lambda text: _windows(text, sizes))
 
 
-def recursive(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
+def recursive(document: Document, sizes: RecursiveConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Cut at a hierarchy of separators."""
-    sizes = config.recursive
     markdown = sizes.separators is Separators.MARKDOWN
     return cut(document, lambda text: tools.split_recursively(text, sizes), markdown=markdown)
 
