@@ -130,10 +130,7 @@ def _streams(pieces: Sequence[Piece]) -> Iterable[Sequence[Unit]]:
         is_entry = kind is BlockKind.GLOSSARY_ENTRY
         stream = streams[id(piece.block) if is_entry else kind is BlockKind.SOLUTION]
         begins = not stream or _begins_section(stream[-1].body.block, [*headings, piece])
-        before = None if begins else stream[-1].body.block
-        related = before and (leads_in(before, piece.block) or continues(before, piece.block))
-        apart = before is not piece.block  # otherwise both are parts of one block
-        cut = 0.0 if begins else _RELATED_CUT if related and apart else piece.cut
+        cut = 0.0 if begins else _cut(stream[-1].body.block, piece)
         stream.append(Unit([*headings, piece], cut, begins, number))
         headings = []
     return streams.values()
@@ -144,6 +141,11 @@ def _begins_section(before: Block, pieces: Sequence[Piece]) -> bool:
     is_other = (block.kind is BlockKind.EXERCISE) != (before.kind is BlockKind.EXERCISE)
     is_heading = first.kind is BlockKind.HEADING
     return is_heading or before.heading_path != block.heading_path or is_other
+
+
+def _cut(before: Block, piece: Piece) -> float:
+    related = leads_in(before, piece.block) or continues(before, piece.block)
+    return _RELATED_CUT if related and piece.block is not before else piece.cut
 
 
 def leads_in(before: Block, block: Block) -> bool:
