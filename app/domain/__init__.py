@@ -8,6 +8,6 @@
 - answers: `answer`, `answering`, `definitions`, `prompts`, `generated_text`
 - words and texts: `terms`, `languages`, `english`,
   `fences_and_tables`, `characters`
-- the question log: `logged_answer`, `owner_report`, `personal_data`
+- the question log: `logged_answer`, `owner_report`
 - `evaluation`; `errors`; `cost`; `site_key`
 """

@@ -12,7 +12,7 @@ import pytest
 
 from app.cli import main
 from app.cli.question_file import read_questions
-from app.domain.evaluation.answer_metrics import has_facts
+from app.domain.evaluation.metrics import has_facts
 from tests.command_line import KEYS, Run, runner
 from tests.conftest import ROOT
 

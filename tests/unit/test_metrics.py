@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.document import union
 from app.domain.evaluation.measurement import GoldSpan, Question, percentile
-from app.domain.evaluation.retrieval_metrics import (
+from app.domain.evaluation.metrics import (
     MIN_OVERLAP,
     Retrieved,
     first_hit,

@@ -154,11 +154,12 @@ class Relevance:
     def scored(self, paragraphs: Sequence[Candidate]) -> list[Candidate]:
         """Return all paragraphs of a context with scores."""
         best = max((one.source.score for one in paragraphs), default=0.0) or 1.0
-        found = []
-        for at, one in enumerate(paragraphs):
-            scored = self._units(one, one.source.score / best, self.readings.get(at, 0.0))
-            found.append(replace(one, scored=[*scored]))
-        return found
+        return [
+            replace(
+                one, scored=[*self._units(one, one.source.score / best, self.readings.get(at, 0.0))]
+            )
+            for at, one in enumerate(paragraphs)
+        ]
 
     def _units(self, one: Candidate, retrieval: float, reading: float) -> Iterator[ScoredUnit]:
         passage, question = one.source.passage, self.question
