@@ -154,14 +154,10 @@ class Relevance:
     def scored(self, paragraphs: Sequence[Candidate]) -> list[Candidate]:
         """Return all paragraphs of a context with scores."""
         best = max((one.source.score for one in paragraphs), default=0.0) or 1.0
-        return [
-            replace(
-                one, scored=[*self._units(one, one.source.score / best, self.readings.get(at, 0.0))]
-            )
-            for at, one in enumerate(paragraphs)
-        ]
+        read = enumerate(paragraphs)
+        return [replace(one, scored=[*self._units(one, at, best)]) for at, one in read]
 
-    def _units(self, one: Candidate, retrieval: float, reading: float) -> Iterator[ScoredUnit]:
+    def _units(self, one: Candidate, at: int, best: float) -> Iterator[ScoredUnit]:
         passage, question = one.source.passage, self.question
         lead_in = question.terms(one.lead_in)
         around = question.terms(" ".join((*passage.heading_path, passage.text)))
@@ -169,11 +165,11 @@ class Relevance:
         evidence = _LISTING if is_listing and passage.kind not in question.asked_kinds else 1.0
         for unit in one.units:
             features = Features(
-                retrieval=retrieval,
+                retrieval=one.source.score / best,
                 coverage=evidence * self._weight(question.terms(unit.text) | lead_in),
                 context=evidence * self._weight(around | lead_in),
                 similarity=self.cosines.get(one.compared(unit), 0.0),
-                reading=reading,
+                reading=self.readings.get(at, 0.0),
                 definition=max(self._row(unit), self._definition(unit)),
                 form=float(passage.kind in question.asked_kinds),
                 caption=float(passage.kind is BlockKind.FIGURE),
