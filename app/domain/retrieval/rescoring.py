@@ -25,7 +25,7 @@ _WINDOW = 3
 """Sentences in a window."""
 
 _PAGE_DEPTH = 3
-"""Number of best chunks whose scores make up the page score."""
+"""Number of best chunks the sum of whose scores is the page score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +121,17 @@ def rescore(
         + weights.similar * max(0.0, cosine)
         for hit, of_chunk, cosine in zip(hits, terms, similar or [0.0] * len(hits), strict=True)
     ]
-    pages = _page_scores(hits, scores)
-    best = max(pages.values(), default=0.0) or 1.0
-    for position, hit in enumerate(hits):
-        scores[position] += weights.page * pages[_page(hit)] / best
-    total = weights.total
+    pages = [(hit.chunk.book, hit.chunk.file) for hit in hits]
+    by_page: dict[_Page, list[float]] = {}
+    for page, score in zip(pages, scores, strict=True):
+        by_page.setdefault(page, []).append(score)
+    page_scores = {page: sum(nlargest(_PAGE_DEPTH, found)) for page, found in by_page.items()}
+    best = max(page_scores.values(), default=0.0) or 1.0
+    for position, page in enumerate(pages):
+        scores[position] += weights.page * page_scores[page] / best
     return [
-        replace(hits[position], score=max(0.0, score) / total)
-        for position, score in _ranked([_page(hit) for hit in hits], scores, weights.crowding)
+        replace(hits[position], score=max(0.0, score) / weights.total)
+        for position, score in _ranked(pages, scores, weights.crowding)
     ]
 
 
@@ -156,18 +159,6 @@ def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: Rescorin
         + weights.defined * question.defined_share(chunk.defined)
         + weights.named * question.defined_share(chunk.headed)
     )
-
-
-def _page(hit: Hit) -> _Page:
-    return (hit.chunk.book, hit.chunk.file)
-
-
-def _page_scores(hits: Sequence[Hit], scores: Sequence[float]) -> dict[_Page, float]:
-    """Return for each page the sum of its `_PAGE_DEPTH` best scores."""
-    by_page: dict[_Page, list[float]] = {}
-    for hit, score in zip(hits, scores, strict=True):
-        by_page.setdefault(_page(hit), []).append(score)
-    return {page: sum(nlargest(_PAGE_DEPTH, found)) for page, found in by_page.items()}
 
 
 def _ranked(

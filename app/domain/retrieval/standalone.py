@@ -53,7 +53,11 @@ def standalone(
     def is_dependent(text: str, most_terms: int) -> bool:
         return has_anaphor(text, language) or count_terms(text.rstrip(_END)) <= most_terms
 
-    antecedents = questions[_first_antecedent(questions, lambda text: is_dependent(text, 0)) :]
+    antecedents: list[str] = []
+    for one in reversed(questions[-MAX_CHAIN:]):
+        antecedents.insert(0, one)
+        if not is_dependent(one, 0):
+            break
     dependent = is_dependent(question, FEW_TERMS)
     factor = 1.0 if dependent else INDEPENDENT_FACTOR
     return Standalone(
@@ -65,18 +69,6 @@ def standalone(
             *((text, factor * ASSISTANT_WEIGHT) for text in answers),
         ),
     )
-
-
-def _first_antecedent(questions: Sequence[str], is_dependent: Callable[[str], bool]) -> int:
-    """Return the index at which the last chain of follow-ups begins.
-
-    Each later question of the chain depends on the one before it.
-    """
-    first = max(0, len(questions) - 1)
-    earliest = max(0, len(questions) - MAX_CHAIN)
-    while first > earliest and is_dependent(questions[first]):
-        first -= 1
-    return first
 
 
 def rewritten_by_model(rewritten: str, question: str) -> Standalone:
