@@ -95,7 +95,6 @@ def context_of(*passages: Passage, score: float = 1.0) -> list[ContextPassage]:
         ContextPassage(
             passage=one,
             chunk=chunk([one]),
-            section=one.heading_path[-1],
             score=score,
             tokens=len(one.text.split()),
         )

@@ -60,22 +60,17 @@ def _with_part(
     beside = [one for one in kept if _adjoin(one.passage, part)]
     (whole,) = _joined([*(one.passage for one in beside), part])
     score = max([hit.score, *(one.score for one in beside)])
-    joined = _found_in(beside[0].chunk if beside else hit.chunk, whole, score, count_tokens)
+    chunk = beside[0].chunk if beside else hit.chunk
+    joined = ContextPassage(whole, chunk, score, count_tokens(whole.text))
     return [*(one for one in kept if one not in beside), joined]
 
 
 def context_of(chunks: Iterable[Chunk], count_tokens: Callable[[str], int]) -> list[ContextPassage]:
     """Return every paragraph of these chunks once, in reading order, headings included."""
     return [
-        _found_in(chunk, passage, 1.0, count_tokens) for chunk, passage in paragraphs_of(chunks)
+        ContextPassage(passage, chunk, 1.0, count_tokens(passage.text))
+        for chunk, passage in paragraphs_of(chunks)
     ]
-
-
-def _found_in(
-    chunk: Chunk, passage: Passage, score: float, count_tokens: Callable[[str], int]
-) -> ContextPassage:
-    section = passage.heading_path[-1] if passage.heading_path else chunk.section
-    return ContextPassage(passage, chunk, section, score, count_tokens(passage.text))
 
 
 def whole_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:

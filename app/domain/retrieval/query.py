@@ -126,10 +126,13 @@ class ContextPassage:
     passage: Passage
     chunk: Chunk
     """A chunk with it; all are of the same book, file and chapter."""
-    section: str
     score: float
     """Best score of the hits it comes from."""
     tokens: int
+
+    @property
+    def section(self) -> str:
+        return self.passage.heading_path[-1] if self.passage.heading_path else self.chunk.section
 
     @property
     def book(self) -> BookId:
