@@ -43,9 +43,9 @@ class RealServer:
 
 
 @asynccontextmanager
-async def real_server() -> AsyncIterator[RealServer]:
+async def real_server(prefix: str = "") -> AsyncIterator[RealServer]:
     client = server_client(URL, None)
-    server = RealServer(client, f"test-{secrets.token_hex(4)}", URL)
+    server = RealServer(client, prefix or f"test-{secrets.token_hex(4)}", URL)
     try:
         yield server
     finally:

@@ -12,11 +12,8 @@ import httpx
 import pytest
 
 from app.bootstrap.books import sample_request
-from app.domain.book_id import BookId
-from app.domain.document import Site
-from app.services.ingest import IngestRequest
-from tests.command_line import Run
-from tests.serving import ScriptedGenerator, connected, ingest, offline_settings
+from tests.command_line import Run, write_files
+from tests.serving import ScriptedGenerator, connected, ingest, ingested, offline_settings
 
 BOOK = """\
 # Owls
@@ -61,12 +58,14 @@ def sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def owl_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a state folder that holds the tiny book's index; for reading only."""
-    folder = tmp_path_factory.mktemp("book")
-    (folder / "owls.md").write_text(BOOK, encoding="utf-8")
-    home = tmp_path_factory.mktemp("home") / "rag"
-    request = IngestRequest(folder, book=BookId("owls"), site=Site.PLAIN, base_url=ORIGIN)
-    ingest(offline_settings(home), request)
-    return home
+    book = write_files(tmp_path_factory.mktemp("book") / "owls", {"owls.md": BOOK})
+    return ingested(tmp_path_factory.mktemp("home") / "rag", book, base_url=ORIGIN).home
+
+
+@pytest.fixture(scope="module")
+def own_home(owl_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a state folder with the tiny book, for one module."""
+    return Path(shutil.copytree(owl_home, tmp_path_factory.mktemp("own") / "rag"))
 
 
 @pytest.fixture(scope="session")
@@ -101,11 +100,8 @@ def both_home(owl_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a state folder with the books owls and bats; for reading only."""
     folder = tmp_path_factory.mktemp("both")
     state = Path(shutil.copytree(owl_home, folder / "rag"))
-    book = folder / "bats.md"
-    book.write_text(BOOK.replace("owl", "bat").replace("Owl", "Bat"), "utf-8")
-    request = IngestRequest(book, book=BookId("bats"), site=Site.PLAIN, base_url=OTHER)
-    ingest(offline_settings(state), request)
-    return state
+    bats = BOOK.replace("owl", "bat").replace("Owl", "Bat")
+    return ingested(state, write_files(folder / "bats", {"bats.md": bats}), base_url=OTHER).home
 
 
 @pytest.fixture

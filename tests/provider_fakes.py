@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.adapters.sqlite.spending import SqliteSpending
+from app.adapters.sqlite.serving_stores import SqliteSpending
 from app.bootstrap import providers
 from app.domain.cost import Price
 from app.services.budget import Budget

@@ -48,6 +48,14 @@ def ingest(settings: Settings, request: IngestRequest) -> None:
         pool.submit(asyncio.run, run()).result()
 
 
+def ingested(home: Path, *folders: Path, base_url: str = "", **changes: object) -> Settings:
+    """Ingest books, each with the name of its folder; return the settings of the state folder."""
+    settings = offline_settings(home, **changes)
+    for folder in folders:
+        ingest(settings, IngestRequest(folder, base_url=base_url))
+    return settings
+
+
 @contextmanager
 def serving(
     settings: Settings,

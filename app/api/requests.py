@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from app.api.responses import Body
 from app.domain.answering.exercises import Solutions
@@ -32,7 +32,6 @@ Question = Annotated[
 
 BookName = Annotated[
     BookId,
-    AfterValidator(BookId),
     Field(
         json_schema_extra={"pattern": f"^{PATTERN}$"},
         description="The id of the indexed book to ask; without it, all books are asked.",

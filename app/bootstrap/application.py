@@ -14,7 +14,7 @@ from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.index_terms import IndexTerms
 from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
-from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.adapters.sqlite.ingest_stores import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.bootstrap.providers import (
     OwnEmbedder,

@@ -1,41 +1,75 @@
-"""Writes all books and state files into a backup, and restores them from it.
+"""All that is stored: checked for damage, written into a backup, restored from one.
 
 See specs/decisions/0019-backup.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.adapters.qdrant.backup import Backup, NewBackup, reading_backup, writing_backup
-from app.adapters.sqlite.file import copy_file
-from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.adapters.sqlite.file import SqliteFile, copy_file
+from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache, SqliteLedgers
+from app.adapters.sqlite.serving_stores import SqliteQuestionLog, SqliteSiteKeys, SqliteSpending
 from app.bootstrap.storage import BookPages, book_pages, ledger_store, open_index
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, RagError, StorageError
 from app.domain.indexed_book import BookManifest
+from app.services.book_scope import require_indexed
 from app.services.phases import Advance, Phases
 from app.services.ports import BookStore
 from app.settings import Settings
 
 __all__ = ["opened_stores", "reading_backup", "writing_backup"]
 
-STATE_FILES = ("keys.sqlite", "questions.sqlite", "spending.sqlite", "embeddings.sqlite")
-"""Those of RAG_HOME that belong to no book."""
+STATE: Mapping[str, type[SqliteFile]] = {
+    "keys.sqlite": SqliteSiteKeys,
+    "questions.sqlite": SqliteQuestionLog,
+    "spending.sqlite": SqliteSpending,
+    "embeddings.sqlite": SqliteEmbeddingCache,
+}
+"""The files of RAG_HOME that belong to no book."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Result of one check; `book` is "" for a file that all books share."""
+
+    book: str
+    part: str
+    """"index", "generation before" if it is damaged, "ledger" or the name of a shared file."""
+    faults: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """All that is saved and restored."""
+    """All that is stored."""
 
     index: BookStore
     ledgers: SqliteLedgers
     pages: BookPages
     home: Path
+
+    async def verify(self, books: Sequence[BookId]) -> AsyncIterator[Verified]:
+        """Read all that is stored of these books, or of all, and the shared files. BookNotFound."""
+        known = await self._known()
+        require_indexed(books, known)
+        for book in books or sorted(known):
+            try:
+                yield Verified(book, "index", await self.index.faults(book))
+                if before := await self.index.faults(book, previous=True):
+                    yield Verified(book, "generation before", before)
+            except BookNotFound:
+                if books:
+                    raise
+                continue  # removed since it was listed
+            yield Verified(book, "ledger", await self.ledgers.faults(book))
+        for name, kind in STATE.items():
+            yield Verified("", name, await kind(self.home / name).faults())
 
     async def back_up(self, backup: NewBackup, phases: Phases) -> list[str]:
         """Write everything, each book in one generation; readers and ingests are not blocked.
@@ -49,10 +83,8 @@ class Stores:
             for book in sorted(await self._known()):
                 try:
                     snapshot = await self.index.snapshot(book)
-                    await backup.add_points(snapshot, advance)
-                    # An ingest saves the ledger before it publishes, so this one has all ids.
-                    ledger = await self.ledgers.load(book)
-                    backup.add_book(snapshot.manifest, ledger, self.pages.path(book))
+                    pages = self.pages.path(book)
+                    await backup.add_book(snapshot, self.ledgers, pages, advance)
                 except BookNotFound:
                     continue  # removed since it was listed
                 except StorageError as error:
@@ -66,14 +98,12 @@ class Stores:
 
     def _back_up_state(self, backup: NewBackup) -> list[str]:
         faults = []
-        for name in STATE_FILES:
-            with TemporaryDirectory(prefix=".textbook-rag-", dir=backup.folder) as folder:
-                copy = Path(folder) / name
-                try:
-                    if copy_file(self.home / name, copy):
-                        backup.add_state(copy)
-                except StorageError as error:
-                    faults.append(str(error))
+        for name in STATE:
+            try:
+                if copy_file(self.home / name, backup.folder / name):
+                    backup.add_state(backup.folder / name)
+            except StorageError as error:
+                faults.append(str(error))
         return faults
 
     async def replaced(self, backup: Backup, books: Sequence[BookId]) -> list[BookId]:
@@ -122,10 +152,13 @@ class Stores:
     def restore_state(self, backup: Backup) -> list[str]:
         """Restore the state files that are missing; return their names."""
         self.home.mkdir(parents=True, exist_ok=True)
-        names = [name for name in STATE_FILES if name in backup.state]
         with TemporaryDirectory(prefix=".restored-", dir=self.home) as folder:
-            saved = {name: backup.extract_state(name, Path(folder)) for name in names}
-            return [name for name in names if copy_file(saved[name], self.home / name)]
+            return [
+                name
+                for name in backup.state
+                if name in STATE
+                and copy_file(backup.extract_state(name, Path(folder)), self.home / name)
+            ]
 
     async def _known(self) -> set[BookId]:
         return {*await self.index.books(), *await self.index.damaged()}
@@ -133,6 +166,6 @@ class Stores:
 
 @asynccontextmanager
 async def opened_stores(settings: Settings) -> AsyncIterator[Stores]:
-    """Open all that is saved and restored, without an embedder."""
+    """Open all that is stored, without an embedder."""
     async with open_index(settings) as index:
         yield Stores(index, ledger_store(settings), book_pages(settings), settings.home)

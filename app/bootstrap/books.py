@@ -15,12 +15,12 @@ from app.adapters.archives import unpack
 from app.adapters.reading.book import (
     book_id_of,
     book_name,
+    chunking_config,
     detected_site,
     open_editions,
     read_book,
 )
-from app.adapters.reading.book_settings import chunking_config
-from app.adapters.reading.shown_text import page_at
+from app.adapters.reading.pages import page_at
 from app.adapters.reading.source_files import SourceFiles
 from app.bootstrap.storage import address_of, ledger_store
 from app.domain.book_id import BookId, Edition

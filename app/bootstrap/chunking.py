@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from app.adapters.reading.book_settings import chunking_config
+from app.adapters.reading.book import chunking_config
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.chunking.chunk import Chunk

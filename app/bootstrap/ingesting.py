@@ -11,8 +11,7 @@ from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.index_terms import IndexTerms
 from app.adapters.reading.rendered_pages import rendered_pages
 from app.adapters.reading.source_files import SourceFiles
-from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
-from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache, SqliteLedgers
 from app.bootstrap.books import read_source
 from app.bootstrap.chunking import chunk_book, embed_from_thread
 from app.bootstrap.providers import OwnEmbedder

@@ -13,7 +13,7 @@ from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.fastembed.models import EMBEDDER, RERANKER
 from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import LocalEmbedder, inner_products
-from app.adapters.sqlite.spending import SqliteSpending
+from app.adapters.sqlite.serving_stores import SqliteSpending
 from app.adapters.tokens import token_counter
 from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price

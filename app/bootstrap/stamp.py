@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.adapters.reading.book import is_built_site
-from app.adapters.reading.stamping import stamped
+from app.adapters.reading.tree import stamped
 from app.bootstrap.books import read_identified, requests_by_edition
 from app.domain.document import BlockKind, Document
 from app.domain.errors import InputError

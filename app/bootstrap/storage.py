@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -13,17 +13,14 @@ from app.adapters.book_pages import BookContents, BookPages, PageEntry
 from app.adapters.local_embedder import inner_products
 from app.adapters.qdrant.disk import disk_fault
 from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
-from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.adapters.sqlite.question_log import SqliteQuestionLog
-from app.adapters.sqlite.site_keys import SqliteSiteKeys
+from app.adapters.sqlite.ingest_stores import SqliteLedgers
+from app.adapters.sqlite.serving_stores import SqliteQuestionLog, SqliteSiteKeys
 from app.bootstrap.providers import local_embedder
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
 from app.services.ports import BookStore
 from app.services.question_log import QuestionLog, ReportQuestions
 from app.services.similarity import SimilarityEncoder
-from app.services.verify import Verified, verify
 from app.settings import Settings
 
 __all__ = ["BookContents", "BookPages", "PageEntry"]
@@ -97,17 +94,6 @@ async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
             index=index,
             similarity=SimilarityEncoder(await local_embedder(), inner_products),
         )
-
-
-async def verified(settings: Settings, books: Sequence[BookId]) -> list[Verified]:
-    """Check these books or all, and what all books share, without an embedder. BookNotFound."""
-    shared = {
-        "cache": SqliteEmbeddingCache(settings.home / "embeddings.sqlite").faults,
-        "keys": site_keys(settings).faults,
-        "question log": question_store(settings).faults,
-    }
-    async with open_index(settings) as index:
-        return [one async for one in verify(index, ledger_store(settings), shared, books)]
 
 
 def require_home(settings: Settings) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated
 from typer import Argument
 
 from app.bootstrap.backups import opened_stores, reading_backup, writing_backup
-from app.bootstrap.storage import book_pages, open_index, verified
+from app.bootstrap.storage import book_pages, open_index
 from app.cli.command import IndexedBook, Json, SomeBooks, Yes, command, searched_place
 from app.cli.output import agreed, duration, phases, remark, remark_each, say, show
 from app.domain.book_id import BookId
@@ -91,7 +91,8 @@ async def rollback(settings: Settings, book: IndexedBook) -> None:
 @command()
 async def verify(settings: Settings, books: SomeBooks = None, json: Json = False) -> int:
     """Read everything that is stored; exit code 1 if something is damaged."""
-    found = await verified(settings, books or [])
+    async with opened_stores(settings) as stores:
+        found = [one async for one in stores.verify(books or [])]
     for one in found:
         state = "damaged" if one.faults else "sound"
         lines = [f"{f'{one.book} {one.part}'.strip()}: {state}"]

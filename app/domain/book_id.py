@@ -10,14 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import takewhile
-from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from app.domain.errors import InputError
 
 PATTERN = r"[a-z0-9][a-z0-9._-]{0,63}"
 _LABEL = r"[a-z0-9][a-z0-9.-]{0,31}"
-T = TypeVar("T")
 _FORM = re.compile(rf"(?P<name>{PATTERN})(?:@(?P<version>{_LABEL}))?(?:\+(?P<locale>{_LABEL}))?")
 
 
@@ -44,9 +42,12 @@ class BookId(str):
         return super().__new__(cls, text)
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, _: object, handler: Callable[[object], T]) -> T:
-        """Describe a book id as a string in the schemas of what has one."""
-        return handler(str)
+    def __get_pydantic_core_schema__(
+        cls, _: object, handler: Callable[[object], object]
+    ) -> dict[str, object]:
+        """Pydantic's schema: a string, which is converted to this type."""
+        converted = {"type": "no-info", "function": cls}
+        return {"type": "function-after", "function": converted, "schema": handler(str)}
 
     @property
     def name(self) -> BookId:

@@ -7,7 +7,7 @@
 - parts of a book: `paragraphs`, `page_glossary`, `page_suggestions`
 - calls to providers: `provider_calls`, `budget`, `resilience`
 - questions that readers asked: `question_log`
-- upkeep: `verify`, `check_links`
+- upkeep: `check_links`
 - measuring: `evaluate`
 - used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from app.api.limits import ANSWER, MAX_BUCKETS, FairQueue, RateLimit, site
 from app.domain.errors import Overloaded
 from tests.owl_server import QUESTION, assert_problem, events_of
-from tests.serving import ScriptedGenerator, connected, offline_settings, serving
+from tests.serving import ScriptedGenerator, connected, offline_settings
 
 
 class Clock:
@@ -61,22 +60,10 @@ def test_a_client_is_an_address_or_an_ipv6_site(one: str, other: str, same: bool
 
 
 @pytest.fixture(scope="module")
-def generator() -> ScriptedGenerator:
-    return ScriptedGenerator()
-
-
-@pytest.fixture(scope="module")
-def strict(
-    owl_home: Path, generator: ScriptedGenerator, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[httpx.Client]:
+def strict(own_home: Path, generator: ScriptedGenerator) -> Iterator[httpx.Client]:
     """A client of a server that takes four questions and waits a second for an answer."""
-    home = tmp_path_factory.mktemp("strict") / "rag"
-    settings = offline_settings(Path(shutil.copytree(owl_home, home)), questions_per_minute=4)
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        serving(settings, generator.open) as address,
-        httpx.Client(base_url=address, timeout=30) as client,
-    ):
+    settings = offline_settings(own_home, questions_per_minute=4)
+    with pytest.MonkeyPatch.context() as patch, connected(settings, generator.open) as client:
         patch.setattr("app.api.asking.ANSWER_SECONDS", 1.0)
         yield client
 
@@ -126,6 +113,41 @@ def test_a_question_costs_the_same_in_every_protocol(owl_home: Path) -> None:
             assert "too_many_requests" not in first.text
             assert "too_many_requests" in second.text, path
             assert second.status_code == (200 if path == "/v1/mcp" else 429)
+
+
+@pytest.mark.attack("connections")
+@pytest.mark.parametrize(
+    ("trusted", "first", "second", "admitted"),
+    [
+        ("", "1.1.1.1", "2.2.2.2", False),
+        ("127.0.0.0/8", "1.1.1.1", "2.2.2.2", True),
+        ("127.0.0.1", "8.8.8.8, 1.1.1.1", "9.9.9.9, 1.1.1.1", False),
+        ("127.0.0.1, 10.0.0.0/8", "1.1.1.1, 10.0.0.1", "2.2.2.2, 10.0.0.1", True),
+    ],
+)
+def test_only_a_trusted_proxy_says_who_asks(
+    state: Path, trusted: str, first: str, second: str, admitted: bool
+) -> None:
+    settings = offline_settings(state, questions_per_minute=1, trusted_proxies=trusted, open=True)
+    with connected(settings) as client:
+        for forwarded, status in ((first, 422), (second, 422 if admitted else 429)):
+            sent = {"X-Forwarded-For": forwarded}
+            assert client.post("/v1/chat", json={}, headers=sent).status_code == status
+
+
+@pytest.mark.attack("connections")
+def test_an_answer_that_waits_for_its_model_holds_up_no_search(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.api.limits.SEARCHES_AT_ONCE", 1)
+    generator = ScriptedGenerator()
+    generator.play("The flight ", hangs=True)
+    body = {"question": QUESTION, "stream": True}
+    with connected(offline_settings(state), generator.open) as client:
+        with client.stream("POST", "/v1/chat", json=body):
+            assert generator.hanging.wait(20)
+            assert client.post("/v1/search", json={"question": QUESTION}).status_code == 200
+        assert generator.cancelled.wait(20)
 
 
 async def waiting(queue: FairQueue, clients: str, served: list[str]) -> list[asyncio.Task[None]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,12 +11,10 @@ import httpx
 import pytest
 
 from app.adapters.reading.book import book_id_of, book_name
-from app.cli import main
-from app.domain.book_id import BookId
-from app.domain.document import Site
 from app.domain.identity import content_id
-from app.services.ingest import IngestRequest
-from tests.serving import connected, ingest, offline_settings
+from tests.command_line import write_files
+from tests.ingesting import state_of
+from tests.serving import connected, ingested, offline_settings
 
 pytestmark = pytest.mark.attack("book ids")
 
@@ -29,42 +26,12 @@ NO_IDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["search", "light", "--book", "../embeddings"],
-        ["ask", "light", "--book", "../embeddings"],
-        ["remove", "../index"],
-        ["rollback", "../index"],
-        ["links", "../no-such-folder"],
-        ["links", "../embeddings", "--ledger"],
-        ["eval", "questions.jsonl", "--book", "../embeddings"],
-    ],
-)
-def test_the_command_line_refuses_it_in_one_line(
-    command: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv("RAG_HOME", str(tmp_path / "rag"))
-    monkeypatch.chdir(tmp_path)
-    assert main(command) == 2
-    error = capsys.readouterr().err
-    assert "book id '../" in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "rag").exists()
-
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One indexed book, the vector cache, and a ledger that someone else prepared."""
-    folder, home = tmp_path_factory.mktemp("book"), tmp_path_factory.mktemp("home") / "rag"
-    (folder / "lamps.md").write_text(f"# Lamps\n\n{TEXT}\n", encoding="utf-8")
-    request = IngestRequest(
-        folder, book=BookId("lamps"), site=Site.PLAIN, base_url="https://lamps.example"
-    )
-    ingest(offline_settings(home), request)
+    folder = tmp_path_factory.mktemp("ids")
+    book = write_files(folder / "lamps", {"lamps.md": f"# Lamps\n\n{TEXT}\n"})
+    home = ingested(folder / "rag", book, base_url="https://lamps.example").home
     prepared = sqlite3.connect(home / "ledger" / "prepared.sqlite")
     with sqlite3.connect(home / "ledger" / "lamps.sqlite") as ledger:
         prepared.executescript("\n".join(ledger.iterdump()))
@@ -81,17 +48,11 @@ def client(home: Path) -> Iterator[httpx.Client]:
         yield client
 
 
-def state(home: Path) -> Mapping[str, str]:
-    """Every file of the databases with the hash of its bytes."""
-    files = [path for path in home.rglob("*") if path.is_file() and "index" not in path.parts]
-    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-
-
 @pytest.mark.parametrize("text", NO_IDS)
 def test_every_route_refuses_it_and_no_file_is_touched(
     client: httpx.Client, home: Path, text: str
 ) -> None:
-    before = state(home)
+    before = state_of(home)
     answers = [
         client.get(f"/cite/{content_id(TEXT)}?book={quote(text)}"),
         client.get(f"/v1/glossary?page=/lamps.html&book={quote(text)}"),
@@ -100,26 +61,26 @@ def test_every_route_refuses_it_and_no_file_is_touched(
     ]
     assert [answer.status_code for answer in answers] == [422] * 4
     assert {answer.json()["code"] for answer in answers} == {"invalid_request"}
-    assert state(home) == before
+    assert state_of(home) == before
 
 
 def test_only_indexed_books_are_opened(client: httpx.Client, home: Path) -> None:
     """The answer is that of a name that is nowhere, so that it does not tell what files exist."""
-    before = state(home)
+    before = state_of(home)
     found, missing = (
         client.get(f"/cite/{content_id(TEXT)}?book={name}") for name in ("prepared", "nowhere")
     )
     assert found.status_code == missing.status_code == 404
     assert found.json()["detail"] == missing.json()["detail"]
     assert "link" not in found.headers
-    assert state(home) == before
+    assert state_of(home) == before
 
 
 def test_citing_leaves_every_file_as_it_was(client: httpx.Client, home: Path) -> None:
-    before = state(home)
+    before = state_of(home)
     assert client.get(f"/cite/{content_id(TEXT)}?book=lamps").status_code == 302
     assert client.get("/cite/p-unknown").status_code == 404
-    assert state(home) == before
+    assert state_of(home) == before
 
 
 @pytest.mark.parametrize(

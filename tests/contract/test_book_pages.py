@@ -17,10 +17,12 @@ from app.bootstrap.books import SAMPLE_BOOK_ID, read_source, sample_request
 from app.domain.book_id import BookId
 from app.domain.document import Block, BlockKind, Book
 from app.services.ingest import IngestRequest
+from tests.attacking import table
 from tests.command_line import Run, write_files
 from tests.html_page import Page
 from tests.markdown_pages import identified
-from tests.serving import ingest, offline_settings, serving
+from tests.owl_server import assert_problem
+from tests.serving import connected, ingested, offline_settings
 
 SAMPLE = f"/pages/{SAMPLE_BOOK_ID}"
 PIXEL = b"\x89PNG\r\n\x1a\n"
@@ -70,30 +72,9 @@ def test_markdown_is_rendered(source: str, expected: list[str], tmp_path: Path) 
 
 
 @pytest.mark.attack("pages")
-@pytest.mark.parametrize(
-    "source",
-    [
-        "Owls. <script>alert(1)</script>",
-        "<script>\nalert(1)\n</script>\n\nOwls.",
-        'Owls. <img src="x.png" onerror="alert(1)">',
-        '<p onclick="alert(1)" style="color:red">Owls.</p>',
-        "[Owls](javascript:alert(1))",
-        "Owls. <a href=' java\tscript:alert(1)'>here</a>",
-        "![Owls](javascript:alert(1)) by night",
-        'Owls. <iframe src="https://evil.example"></iframe><base href="https://evil.example">',
-        "Owls. <svg><style><img title='</style><img src=x onerror=alert(1)>'></svg>",
-        "Owls. <math><mtext><mglyph><style><!--</style><img title='--><img src=1 onerror=a()>'>",
-        '<TabItem label="<img src=x onerror=alert(1)>">\n\nOwls.\n\n</TabItem>',
-        '```py title="<img src=x onerror=alert(1)>"\nowls\n```',
-        '# Owls {#x"onload=alert(1)}\n\nOwls.',
-        'Owls. <a href="&#1;javascript:alert(1)">here</a> <!-- <img src=x onerror=a()> -->',
-        "Owls <math id='\x01' alttext='x\x01'>\x01</math>",
-        '<TabItem label="\x01">\n\nOwls.\n\n</TabItem>',
-        'Bats. <form action="/x"><button formaction="javascript:alert(1)">Owls</button></form>',
-    ],
-)
-def test_what_a_page_says_never_runs(source: str, tmp_path: Path) -> None:
-    page = Page(rendered(tmp_path, source))
+@pytest.mark.parametrize("attack", table("pages"), ids=lambda attack: attack["name"])
+def test_what_a_page_says_never_runs(attack: dict[str, str], tmp_path: Path) -> None:
+    page = Page(rendered(tmp_path, attack["text"]))
     for element in page.elements:
         assert element.tag not in ("script", "style", "iframe", "base", "form", "button", "svg")
         assert not [one for one in element.attrib if one.startswith("on") or one == "style"]
@@ -107,7 +88,7 @@ def test_what_a_page_says_never_runs(source: str, tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Sample:
-    address: str
+    client: httpx.Client
     book: Book
     pages: Mapping[str, Page]
     """By path, the whole page as it is served."""
@@ -116,11 +97,10 @@ class Sample:
 @pytest.fixture(scope="module")
 def sample(sample_home: Path) -> Iterator[Sample]:
     book = identified(read_source(sample_request()))
-    settings = offline_settings(sample_home)
-    with serving(settings) as address, httpx.Client(base_url=address) as client:
+    with connected(offline_settings(sample_home)) as client:
         urls = [document.url for document in book.documents]
         pages = {url: Page(client.get(url).raise_for_status().text) for url in urls}
-        yield Sample(address, book, pages)
+        yield Sample(client, book, pages)
 
 
 def _letters(text: str) -> str:
@@ -160,20 +140,16 @@ def test_headings_have_the_anchors_of_the_site_and_ids_are_unique(sample: Sample
 
 def test_every_link_and_image_of_the_site_leads_somewhere(sample: Sample) -> None:
     broken = []
-    with httpx.Client(base_url=sample.address) as client:
-        for path, page in sample.pages.items():
-            for link in page.all("a"):
-                target = urlsplit(link.attrib["href"])
-                if target.netloc or target.path in ("/", "/v1/openapi.json"):
-                    continue
-                goal = sample.pages.get(target.path or path)
-                if goal is None or (target.fragment and unquote(target.fragment) not in goal.ids):
-                    broken.append((path, link.attrib["href"]))
-            broken += [
-                (path, image.attrib["src"])
-                for image in page.all("img")
-                if client.get(image.attrib["src"]).status_code != 200
-            ]
+    for path, page in sample.pages.items():
+        for link in page.all("a"):
+            target = urlsplit(link.attrib["href"])
+            if target.netloc or target.path in ("/", "/v1/openapi.json"):
+                continue
+            goal = sample.pages.get(target.path or path)
+            if goal is None or (target.fragment and unquote(target.fragment) not in goal.ids):
+                broken.append((path, link.attrib["href"]))
+        images = [image.attrib["src"] for image in page.all("img")]
+        broken += [(path, one) for one in images if sample.client.get(one).status_code != 200]
     assert broken == []
 
 
@@ -181,10 +157,9 @@ def test_the_only_book_begins_at_the_root_and_its_contents_follow_the_reading_or
     sample: Sample,
 ) -> None:
     first, second = sample.book.documents[:2]
-    with httpx.Client(base_url=sample.address) as client:
-        assert client.head("/").headers["location"] == SAMPLE
-        for path in (SAMPLE, f"{SAMPLE}/"):
-            assert client.get(path).headers["location"] == first.url
+    assert sample.client.head("/").headers["location"] == SAMPLE
+    for path in (SAMPLE, f"{SAMPLE}/"):
+        assert sample.client.get(path).headers["location"] == first.url
     page = sample.pages[first.url]
     links = [link.attrib["href"] for link in page.all("a")]
     positions = [links.index(document.url) for document in sample.book.documents]
@@ -205,13 +180,13 @@ def test_pages_run_no_inline_script_and_load_nothing_from_elsewhere(sample: Samp
             if element.tag in {"script", "img", "link"}:
                 source = element.attrib.get("src") or element.attrib["href"]
                 assert source.startswith(("/", "data:,"))
-    headers = httpx.get(sample.address, follow_redirects=True).headers
+    headers = sample.client.get("/", follow_redirects=True).headers
     assert "script-src 'self';" in headers["content-security-policy"]
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
 
 
 def test_a_drawing_may_not_run_scripts(sample: Sample) -> None:
-    drawing = httpx.get(f"{sample.address}{SAMPLE}/img/zipf.svg")
+    drawing = sample.client.get(f"{SAMPLE}/img/zipf.svg")
     assert drawing.headers["content-type"] == "image/svg+xml"
     policy = drawing.headers["content-security-policy"]
     assert {"default-src 'none'", "sandbox"} <= set(policy.split("; "))
@@ -219,40 +194,36 @@ def test_a_drawing_may_not_run_scripts(sample: Sample) -> None:
 
 
 def test_a_citation_leads_to_a_page_that_is_served(sample: Sample) -> None:
-    body = {"question": "What is an inverted index?"}
-    answer = httpx.post(f"{sample.address}/v1/chat", json=body).json()
-    cited = httpx.get(sample.address + answer["citations"][0]["url"])
-    assert f'id="{answer["citations"][0]["paragraph_id"]}"' in cited.raise_for_status().text
+    asked = {"question": "What is an inverted index?"}
+    (citation, *_) = sample.client.post("/v1/chat", json=asked).json()["citations"]
+    page = sample.client.get(citation["url"]).raise_for_status().text
+    assert f'id="{citation["paragraph_id"]}"' in page
 
 
 # --- what is not served -------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve a book whose page names files that are not to be served, beside another book."""
-    folder = tmp_path_factory.mktemp("owls")
-    outside = folder.parent / "secret.png"
-    outside.write_bytes(PIXEL)
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """Serve a book whose page names files that are not to be served, beside others."""
+    folder = write_files(tmp_path_factory.mktemp("books"), {"secret.png": PIXEL})
     shown = ("ok.png", "../secret.png", "../../../../etc/passwd", "link.png", "large.gif", "a.txt")
     page = "# Owls\n\nOwls hunt.\n\n" + "\n\n".join(f"![x]({name}) here" for name in shown)
     images = {"ok.png": PIXEL, "unnamed.png": PIXEL, "large.gif": b"x" * 10_000_001}
-    write_files(folder, {"page.md": page, "a.txt": "text", **images})
-    (folder / "link.png").symlink_to(outside)
-    settings = offline_settings(tmp_path_factory.mktemp("home"))
-    ingest(settings, IngestRequest(folder, book=BookId("owls")))
+    owls = write_files(folder / "owls", {"page.md": page, "a.txt": "text", **images})
+    (owls / "link.png").symlink_to(folder / "secret.png")
     title = "`<script>alert(1)</script><img src=x>`"
-    bats = write_files(tmp_path_factory.mktemp("bats"), {"page.md": f"# {title}\n\nBats sleep.\n"})
-    ingest(settings, IngestRequest(bats, book=BookId("bats"), base_url="https://bats.example"))
-    ingest(settings, IngestRequest(bats / "page.md", book=BookId("lost")))
-    with serving(settings) as address:
-        yield address
+    bats = write_files(folder / "bats", {"page.md": f"# {title}\n\nBats sleep.\n"})
+    settings = ingested(folder / "rag", owls, bats / "page.md")
+    ingested(settings.home, bats, base_url="https://bats.example")
+    with connected(settings) as client:
+        yield client
 
 
 @pytest.mark.attack("pages")
 @pytest.mark.parametrize("path", ["owls/page.html", "owls/ok.png"])
-def test_pages_and_their_images_are_served(path: str, served: str) -> None:
-    assert httpx.get(f"{served}/pages/{path}").status_code == 200
+def test_pages_and_their_images_are_served(path: str, served: httpx.Client) -> None:
+    assert served.get(f"/pages/{path}").status_code == 200
 
 
 @pytest.mark.attack("pages")
@@ -268,19 +239,21 @@ def test_pages_and_their_images_are_served(path: str, served: str) -> None:
         *(f"{book}/page.html" for book in ("bats", "nobody", "..", "%2e%2e%2fruns", "A B")),
     ],
 )
-def test_nothing_else_is_served(path: str, served: str) -> None:
+def test_nothing_else_is_served(path: str, served: httpx.Client) -> None:
     """No other file, and no page of a book that has a site of its own."""
-    assert httpx.get(f"{served}/pages/{path}").status_code == 404
+    assert served.get(f"/pages/{path}").status_code == 404
 
 
-def test_an_unknown_page_says_so(served: str) -> None:
-    response = httpx.get(f"{served}/pages/owls/no-such-page.html")
+def test_an_unknown_page_says_so(served: httpx.Client) -> None:
+    response = served.get("/pages/owls/no-such-page.html")
     assert "No such page" in response.text
     assert 'href="/pages/owls/page.html"' in response.text
 
 
-def test_the_list_of_books_links_to_their_pages_and_its_box_asks_them_all(served: str) -> None:
-    page = Page(httpx.get(served).text)
+def test_the_list_of_books_links_to_their_pages_and_its_box_asks_them_all(
+    served: httpx.Client,
+) -> None:
+    page = Page(served.get("/").text)
     links = [link.attrib["href"] for link in page.all("a")]
     assert {"/pages/owls", "https://bats.example"} <= {*links}
     assert "" not in links, "a book without an address has no link"
@@ -303,8 +276,8 @@ def test_a_list_without_books_says_why_and_has_no_box(
     for file in (state / "index/owls").rglob("*"):
         if file.is_file():
             file.write_bytes(b"damaged")
-    with serving(offline_settings(state if damaged else tmp_path)) as address:
-        html = httpx.get(address).raise_for_status().text
+    with connected(offline_settings(state if damaged else tmp_path)) as client:
+        html = client.get("/").raise_for_status().text
     assert said in html
     assert unsaid not in html
     assert not Page(html).all("script")
@@ -333,18 +306,14 @@ def test_pages_go_with_their_book_and_change_with_it(run: Run, home: Path) -> No
     assert not stored.exists()
 
 
-def test_pages_stay_public_with_keys_but_have_no_widget(run: Run, home: Path) -> None:
+def test_pages_stay_public_with_keys_but_have_no_widget_and_a_damaged_file_is_an_error(
+    run: Run, home: Path
+) -> None:
     run("ingest", write_files(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
     run("keys", "add", "--origin", "https://owls.example")
-    with serving(offline_settings(home / "state")) as address:
-        page = httpx.get(f"{address}/pages/owls/page.html").raise_for_status()
-    assert "Owls hunt." in page.text
-    assert "/widget.js" not in page.text
-
-
-def test_a_damaged_file_of_pages_is_an_error(run: Run, home: Path) -> None:
-    run("ingest", write_files(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
-    (home / "state/pages/owls.zip").write_bytes(b"no archive")
-    with serving(offline_settings(home / "state")) as address:
-        response = httpx.get(f"{address}/pages/owls/page.html")
-    assert (response.status_code, response.json()["code"]) == (503, "storage_failed")
+    with connected(offline_settings(home / "state")) as client:
+        page = client.get("/pages/owls/page.html").raise_for_status()
+        assert "Owls hunt." in page.text
+        assert "/widget.js" not in page.text
+        (home / "state/pages/owls.zip").write_bytes(b"no archive")
+        assert_problem(client.get("/pages/owls/page.html"), 503, "storage_failed")

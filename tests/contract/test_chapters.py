@@ -10,32 +10,27 @@ from typing import Any
 import httpx
 import pytest
 
-from app.domain.book_id import BookId
-from app.services.ingest import IngestRequest
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 from tests.owl_server import ORIGIN
-from tests.serving import ScriptedGenerator, connected, ingest, offline_settings
+from tests.serving import ScriptedGenerator, connected, ingested, offline_settings
 
-SAMPLE = BookId("small-book-of-search")
+SAMPLE = "small-book-of-search"
 PAGES = f"/pages/{SAMPLE}"
-OWLS = BookId("owls")
 CHAPTER_4 = "Weights combine how often a term occurs here"
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory, sample_home: Path) -> Path:
     """The state folder of the sample book and of one without numbers, summary or exercises."""
-    home = Path(shutil.copytree(sample_home, tmp_path_factory.mktemp("home") / "rag"))
-    folder = tmp_path_factory.mktemp("owls")
-    (folder / "owls.md").write_text(
+    folder = tmp_path_factory.mktemp("library")
+    home = Path(shutil.copytree(sample_home, folder / "rag"))
+    page = (
         "# Owls\n\nOwls hunt at night. They sleep by day.\n\n"
         "## Flight\n\nA fringe makes it silent. A talon grips.\n\n"
-        "## Glossary\n\nFringe\n: Threads at an edge.\n\nTalon\n: A claw.\n",
-        encoding="utf-8",
+        "## Glossary\n\nFringe\n: Threads at an edge.\n\nTalon\n: A claw.\n"
     )
-    settings = offline_settings(home)
-    ingest(settings, IngestRequest(folder, book=OWLS, base_url=ORIGIN))
-    return home
+    owls = write_files(folder / "owls", {"owls.md": page})
+    return ingested(home, owls, base_url=ORIGIN).home
 
 
 @pytest.fixture(scope="module")
@@ -93,17 +88,14 @@ def test_a_button_asks_in_any_words(
 
 def test_a_quiz_asks_the_chapters_exercises_without_their_solutions(chat: httpx.Client) -> None:
     body = ask(chat, "quiz me on chapter 1")
-    assert [one["heading_path"][-1] for one in body["passages"]] == [
-        "Exercise 1.1",
-        "Exercise 1.2",
-        "Exercise 1.3",
-    ]
+    asked = [one["heading_path"][-1] for one in body["passages"]]
+    assert asked == ["Exercise 1.1", "Exercise 1.2", "Exercise 1.3"]
     assert "A friend says" in body["answer"]
     assert "ailing fruit tree" not in str(body)  # the solution of 1.1
 
 
 def test_a_quiz_without_exercises_asks_what_the_sections_answer(chat: httpx.Client) -> None:
-    body = ask(chat, "quiz me on this page", OWLS, page_url=f"{ORIGIN}/owls")
+    body = ask(chat, "quiz me on this page", "owls", page_url=f"{ORIGIN}/owls")
     asked = ['What does "Fringe" mean?', 'What does "Talon" mean?']
     assert (body["mode"], body["answer"].split("\n\n")) == ("extractive", asked)
     assert [one["text"] for one in body["passages"]] == asked
@@ -181,11 +173,8 @@ def test_a_model_summarises_from_the_same_paragraphs_but_writes_no_quiz(library:
 
 
 def test_a_question_which_chapter_lists_a_limited_number(run: Run, tmp_path: Path) -> None:
-    book = tmp_path / "long"
-    book.mkdir()
-    for number in range(1, 61):
-        (book / f"{number:02}.md").write_text(f"# Owl {number}\n\nOwl {number} sleeps.\n")
-    run("ingest", book)
+    pages = {f"{n:02}.md": f"# Owl {n}\n\nOwl {n} sleeps.\n" for n in range(1, 61)}
+    run("ingest", write_files(tmp_path / "long", pages))
     printed = run("ask", "summarise chapter 99").out
     assert "Owl 40; ..." in printed
     assert "Owl 41" not in printed

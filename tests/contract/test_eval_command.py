@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from app.cli import main
 from app.cli.question_file import read_questions
 from app.domain.evaluation.metrics import has_facts
-from tests.command_line import KEYS, Run, runner
+from tests.command_line import Run, runner, write_files
 from tests.conftest import ROOT
+from tests.serving import ingested
 
 # Astral characters and CRLF: offsets count code points of the bytes as they are.
 BOOK = {
@@ -66,45 +66,34 @@ QUESTIONS: list[dict[str, object]] = [
     },
     {"question": "Who won the chess olympiad in 1972?", "gold": [], "answerable": False},
 ]
-SHAPE = {"answerable": True, "gold": [span("bees.md", CELLS)], "key_facts": ["hexagon", "saves"]}
+SHAPE = {"gold": [span("bees.md", CELLS)], "key_facts": ["hexagon", "saves"]}
 STUDENTS: list[dict[str, object]] = [
-    {
-        "id": "1",
-        "book": "small",
-        "question": "Why are wax cells hexagonal?",
-        "kind": "what",
-        **SHAPE,
-    },
-    {"id": "2", "book": "small", "question": "Who won at chess?", "kind": "x", "answerable": False},
-    {"id": "3", "book": "elsewhere", "question": "Who won?", "kind": "x", "answerable": False},
+    {"book": "small", "question": "Why are wax cells hexagonal?", **SHAPE},
+    {"book": "small", "question": "Who won at chess?", "kind": "x", "answerable": False},
+    {"book": "elsewhere", "question": "Who won?", "kind": "x", "answerable": False},
 ]
 """Questions about a book that is indexed, and about another one."""
+
+
+def write_questions(path: Path, questions: Sequence[dict[str, object]]) -> None:
+    common = {"kind": "factual", "answerable": True}
+    rows = [{"id": str(number), **common, **one} for number, one in enumerate(questions)]
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
 
 
 @pytest.fixture(scope="module")
 def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small book's index: made once, since no test changes it."""
     folder = tmp_path_factory.mktemp("eval")
-    for name, text in BOOK.items():
-        path = folder / "small" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode())
-    with pytest.MonkeyPatch.context() as patch:
-        for name in KEYS:
-            patch.delenv(name, raising=False)
-        patch.setenv("RAG_HOME", str(folder / "state"))
-        assert main(["ingest", str(folder / "small")]) == 0
-    return folder / "state"
+    return ingested(folder / "state", write_files(folder / "small", BOOK)).home
 
 
 @pytest.fixture
 def run(
     state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    common: dict[str, object] = {"kind": "factual", "answerable": True}
-    rows = [{"id": str(number), **common, **one} for number, one in enumerate(QUESTIONS)]
-    for name, written in (("questions", rows), ("students", STUDENTS)):
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, written)), "utf-8")
+    write_questions(tmp_path / "questions.jsonl", QUESTIONS)
+    write_questions(tmp_path / "students.jsonl", STUDENTS)
     command = runner(tmp_path, monkeypatch, capsys)
     monkeypatch.setenv("RAG_HOME", str(state))
     return command
@@ -127,14 +116,8 @@ def test_a_row_a_question_has_what_was_found_of_its_gold(run: Run) -> None:
 
 def test_the_json_tells_how_it_was_measured_and_suggests_a_threshold(run: Run) -> None:
     found = run("eval", "questions.jsonl", "--calibrate", "--json").json()
-    assert found["run"] | {"questions": "", "embedder": "", "generator": ""} == {
-        "of": "retrieval",
-        "questions": "",
-        "book": "",
-        "k": 5,
-        "embedder": "",
-        "generator": "",
-    }
+    assert found["run"].keys() == {"of", "questions", "book", "k", "embedder", "generator"}
+    assert [found["run"][name] for name in ("of", "book", "k")] == ["retrieval", "", 5]
     assert found["refusal"]["setting"] == "RAG_REFUSAL_THRESHOLD"
     assert set(found["refusal"]["suggested"]) == set(found["refusal"]["current"])
     assert {"factual", "term"} == set(found["by_kind"])
@@ -176,8 +159,8 @@ def test_helpful_has_means_kinds_and_a_row_a_question(run: Run) -> None:
     assert found["run"]["of"] == "helpful"
     rows = found["questions"]
     assert [(row["id"], row["mode"], row["outcome"], row["failure"]) for row in rows] == [
-        ("1", "extractive", "answered", None),
-        ("2", "refused", "refused", None),
+        ("0", "extractive", "answered", None),
+        ("1", "refused", "refused", None),
     ]
     assert rows[0]["measures"]["facts_shown"] == 1
 
@@ -189,9 +172,8 @@ def test_gold_files_that_are_not_in_the_index_are_named(run: Run, tmp_path: Path
         {"gold_file": "sun.md"},
         {"gold_file": "stars/"},
     ]
-    common = {"kind": "f", "answerable": True, "question": "Tides?"}
-    lines = [json.dumps({"id": str(n), **common, **place}) for n, place in enumerate(places)]
-    (tmp_path / "questions.jsonl").write_text("\n".join(lines), "utf-8")
+    asked = [{"question": "Tides?", **place} for place in places]
+    write_questions(tmp_path / "questions.jsonl", asked)
     result = run("eval", "questions.jsonl")
     assert result.code == 0
     named = re.findall(r"warning: a gold passage's file is not in the index: (.*)", result.err)
@@ -211,8 +193,7 @@ def test_gold_files_that_are_not_in_the_index_are_named(run: Run, tmp_path: Path
 def test_what_cannot_be_measured_is_one_line(
     run: Run, tmp_path: Path, arguments: Sequence[str], message: str
 ) -> None:
-    tides = {"id": "1", "kind": "f", "answerable": True, **QUESTIONS[3]}
-    (tmp_path / "tides.jsonl").write_text(json.dumps(tides))
+    write_questions(tmp_path / "tides.jsonl", QUESTIONS[3:4])
     result = run(*arguments)
     assert (result.code, result.out) == (2, "")
     assert message in result.err.splitlines()[-1]

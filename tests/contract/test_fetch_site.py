@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app.adapters.reading.fetch_site import FetchedSite, fetch_site
-from app.adapters.reading.public_transport import is_public
+from app.adapters.reading.polite_requests import is_public
 from app.adapters.reading.site_pages import open_site_folder
 from app.domain.errors import InputError, ProviderUnavailable
 from app.services.phases import Phase, Phases, ignore

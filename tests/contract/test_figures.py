@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import openai
 import pytest
 
 from app.api.protocols.linked_text import without_links
-from app.domain.book_id import BookId
 from app.domain.generated_text.model_text import GeneratedCitation
-from app.services.ingest import IngestRequest
 from tests.command_line import write_files
-from tests.serving import ScriptedGenerator, ingest, offline_settings, serving
+from tests.owl_server import events_of
+from tests.serving import ScriptedGenerator, connected, ingested, offline_settings
 
 PAGES = {
     "water.md": """# Water
@@ -59,23 +57,19 @@ CYCLE, GLACIER, PRISM = f"{BASE}/cycle.svg", f"{BASE}/glacier.png", "https://cdn
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder, home = tmp_path_factory.mktemp("nature"), tmp_path_factory.mktemp("home")
-    (folder / "img").mkdir()
-    for name, text in PAGES.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    ingest(offline_settings(home), IngestRequest(folder, book=BookId("nature")))
-    return home
+    folder = tmp_path_factory.mktemp("figures")
+    return ingested(folder / "rag", write_files(folder / "nature", PAGES)).home
 
 
 @pytest.fixture(scope="module")
-def address(home: Path) -> Iterator[str]:
-    with serving(offline_settings(home)) as address:
-        yield address
+def nature(home: Path) -> Iterator[httpx.Client]:
+    with connected(offline_settings(home)) as client:
+        yield client
 
 
-def answer(address: str, question: str) -> dict[str, Any]:
+def answer(client: httpx.Client, question: str) -> dict[str, Any]:
     body = {"question": question, "book": "nature"}
-    found: dict[str, Any] = httpx.post(f"{address}/v1/chat", json=body).raise_for_status().json()
+    found: dict[str, Any] = client.post("/v1/chat", json=body).raise_for_status().json()
     return found
 
 
@@ -95,33 +89,33 @@ def answer(address: str, question: str) -> dict[str, Any]:
     ],
 )
 def test_an_answer_shows_the_figure_of_its_paragraphs_or_the_one_asked_for(
-    question: str, url: str | None, address: str
+    question: str, url: str | None, nature: httpx.Client
 ) -> None:
-    found = answer(address, question)
+    found = answer(nature, question)
     assert found["confidence"] != "not_in_book"
     assert [one["url"] for one in found["figures"]][:1] == [url] * (url is not None)
     own = [one for passage in found["passages"] for one in passage["figures"]]
     assert own == found["figures"]
 
 
-def test_a_figure_has_its_texts_and_its_place(address: str) -> None:
-    found = answer(address, "Show me the diagram of the water cycle")
+def test_a_figure_has_its_texts_and_its_place(nature: httpx.Client) -> None:
+    found = answer(nature, "Show me the diagram of the water cycle")
     first, (figure,) = found["passages"][0], found["figures"]
     assert figure["alt"] == "Arrows from sea to cloud to mountain"
     assert figure["caption"] == "Figure 4.2: The water cycle [in short]."
     assert first["text"].startswith(figure["caption"])
     assert figure["page_url"].startswith("/pages/nature/water.html#")
     assert len(found["passages"]) <= 3
-    image = httpx.get(address + figure["url"])
+    image = nature.get(figure["url"])
     assert image.headers["content-type"] == "image/svg+xml"
     assert image.headers["x-content-type-options"] == "nosniff"
 
 
 def test_an_owner_allows_another_origin(home: Path) -> None:
     settings = offline_settings(home, image_origins="https://cdn.example")
-    with serving(settings) as address:
-        found = answer(address, "Show me the picture of a prism")
-        page = httpx.get(f"{address}/pages/nature/light.html")
+    with connected(settings) as client:
+        found = answer(client, "Show me the picture of a prism")
+        page = client.get("/pages/nature/light.html")
     assert [one["url"] for one in found["figures"]] == [PRISM]
     assert "img-src 'self' data: https://cdn.example;" in page.headers["content-security-policy"]
 
@@ -132,31 +126,25 @@ def test_figures_of_a_built_site_are_on_its_own_origin(tmp_path: Path) -> None:
         "a.html": f"<main><h1>Prisms</h1>{image.format('i/a.png', 'A prism')}</main>",
         "b.html": f"<main><h1>Tides</h1>{image.format('//cdn.example/b.png', 'A tide')}</main>",
     }
-    settings = offline_settings(tmp_path / "home")
     base = "https://nature.example/book"
-    folder = write_files(tmp_path / "site", pages)
-    ingest(settings, IngestRequest(folder, book=BookId("nature"), base_url=base))
-    with serving(settings) as address:
-        shown = [answer(address, f"Show me the picture of a {one}") for one in ("prism", "tide")]
-        policy = httpx.get(address).headers["content-security-policy"]
+    folder = write_files(tmp_path / "nature", pages)
+    with connected(ingested(tmp_path / "home", folder, base_url=base)) as client:
+        shown = [answer(client, f"Show me the picture of a {one}") for one in ("prism", "tide")]
+        policy = client.get("/").headers["content-security-policy"]
     urls = [[one["url"] for one in found["figures"]] for found in shown]
     assert urls == [[f"{base}/i/a.png"], []]
     assert "img-src 'self' data: https://nature.example;" in policy
 
 
-def test_figures_are_links_for_clients_that_show_text(address: str) -> None:
-    books = openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0)
+def test_figures_are_links_for_clients_that_show_text(nature: httpx.Client) -> None:
     question = "Show me the diagram of the water cycle"
-    whole = books.chat.completions.create(
-        model="nature", messages=[{"role": "user", "content": question}]
-    )
-    text = whole.choices[0].message.content or ""
+    body = {"model": "nature", "messages": [{"role": "user", "content": question}]}
+    whole = nature.post("/v1/chat/completions", json=body).json()
+    text = whole["choices"][0]["message"]["content"]
     assert text.endswith(rf"[Figure 4.2: The water cycle \[in short\].]({CYCLE})")
-    assert without_links(text).split() == answer(address, question)["answer"].split()
-    stream = books.chat.completions.create(
-        model="nature", messages=[{"role": "user", "content": question}], stream=True
-    )
-    assert "".join(one.choices[0].delta.content or "" for one in stream) == text
+    assert without_links(text).split() == answer(nature, question)["answer"].split()
+    streamed = nature.post("/v1/chat/completions", json={**body, "stream": True}).text
+    assert f"]({CYCLE})" in streamed
 
 
 def test_a_written_answer_has_the_figures_of_its_citations_and_none_of_the_model(
@@ -164,15 +152,15 @@ def test_a_written_answer_has_the_figures_of_its_citations_and_none_of_the_model
 ) -> None:
     said = "Crevasses open where the bed of a glacier bends. ![x](https://evil.example/x.png)"
     generator = ScriptedGenerator()
-    with serving(offline_settings(home), open_application=generator.open) as address:
-        found = answer(address, "Where do crevasses open?")
+    question = "Where do crevasses open?"
+    with connected(offline_settings(home), generator.open) as client:
+        found = answer(client, question)
         cited = next(iter(found["passages"][0]["paragraph_ids"]))
         generator.play(said, GeneratedCitation(0, said[:48], (cited,)))
-        written = answer(address, "Where do crevasses open?")
-        body = {"question": "Where do crevasses open?", "book": "nature", "stream": True}
-        events = httpx.post(f"{address}/v1/chat", json=body).text
+        written = answer(client, question)
+        body = {"question": question, "book": "nature", "stream": True}
+        events = events_of(client.post("/v1/chat", json=body))
     assert written["mode"] == "generated"
     assert [one["url"] for one in written["figures"]] == [GLACIER]
     assert "evil.example" not in json.dumps(written)
-    last = json.loads(events.split("data: ")[-1])
-    assert [one["url"] for one in last["figures"]] == [GLACIER]
+    assert events[-1][1]["figures"] == written["figures"]

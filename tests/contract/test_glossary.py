@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-import httpx
 import pytest
 
 from app.domain.book_id import BookId
@@ -19,7 +18,6 @@ from app.services.page_glossary import LookUpTerms
 from tests.fake_world import FakeIndex, make_chunk, passage
 from tests.made_chunks import made_manifest
 from tests.markdown_pages import read_text
-from tests.owl_server import ORIGIN, assert_problem
 
 
 def entry(term: str, text: str = "", paragraph_id: str = "") -> Passage:
@@ -197,37 +195,6 @@ def test_a_url_asks_the_book_of_its_site_first() -> None:
     assert asyncio.run(find_page(terms.index, "/nothing")) is None
     with pytest.raises(BookNotFound, match="'three'"):
         definitions(terms, "/a", [BookId("three")])
-
-
-# --- over the wire ------------------------------------------------------------------------------
-
-
-def test_a_page_lists_its_terms_with_definition_and_place(client: httpx.Client) -> None:
-    page = f"{ORIGIN}/owls.html?x=1#silent-flight"
-    body = client.get("/v1/glossary", params={"page": page}).json()
-    assert body["book"] == "owls"
-    by_term = {one["term"]: one for one in body["terms"]}
-    assert list(by_term) == ["Skull", "Fringe"]
-    fringe = by_term["Fringe"]
-    assert fringe["definition"] == "Threads at an edge."
-    assert fringe["forms"] == ["fringe"]
-    assert fringe["url"].startswith(f"{ORIGIN}/")
-    assert fringe["paragraph_id"]
-
-
-@pytest.mark.parametrize(
-    ("params", "status", "code"),
-    [
-        ({"page": "/nothing"}, 404, "page_not_found"),
-        ({"page": "/owls", "book": "hawks"}, 404, "book_not_found"),
-        ({"page": ""}, 422, "invalid_request"),
-        ({}, 422, "invalid_request"),
-    ],
-)
-def test_a_page_that_is_not_there_is_a_problem(
-    client: httpx.Client, params: dict[str, str], status: int, code: str
-) -> None:
-    assert_problem(client.get("/v1/glossary", params=params), status, code)
 
 
 GLOSSARIES = {

@@ -11,13 +11,14 @@ from typing import IO
 import pytest
 from qdrant_edge import EdgeShard
 
+from app.adapters.book_pages import BookPages
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_folder import BookFolder
-from app.adapters.qdrant.edge_shard import load_shard
-from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.adapters.qdrant.edge_generation import load_shard
+from app.adapters.sqlite.ingest_stores import SqliteLedgers
+from app.bootstrap.backups import Stores
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexBusy, StorageError
-from app.services.verify import verify
 from tests.index_points import DIMENSION, chunk_id, ids, points, publish, quick_folder
 from tests.index_processes import Clock, book_entries, in_process, output
 from tests.index_stores import found
@@ -181,12 +182,12 @@ def test_a_generation_that_is_removed_while_it_is_read_is_not_damaged(
 def test_a_book_that_is_removed_since_it_was_listed_is_not_verified(home: Path) -> None:
     write(home, 1)
     index, book = EdgeIndex(home, lambda: 0.0), BookId("book")
-    ledgers = SqliteLedgers(home / "ledger")
+    stores = Stores(index, SqliteLedgers(home / "ledger"), BookPages(home / "pages"), home)
     assert list(asyncio.run(index.books())) == [book]
     asyncio.run(EdgeIndex(home).remove(book))
 
     async def parts(*books: BookId) -> list[str]:
-        return [one.part async for one in verify(index, ledgers, {}, books)]
+        return [one.part async for one in stores.verify(books) if one.book]
 
     assert asyncio.run(parts()) == []
     with pytest.raises(BookNotFound):

@@ -136,10 +136,12 @@ async def test_a_run_that_writes_nothing_for_long_keeps_its_lease(
     """To embed a book can take hours, in which the index hears nothing else."""
     monkeypatch.setattr("app.adapters.qdrant.server_writer.RENEW_SECONDS", 0.01)
     writer = await index_of(recorded).begin(BookId("book"), DIMENSION)
-    while len(recorded.called("overwrite_payload")) < 2:  # noqa: ASYNC110 - the client tells nobody
+    while len(recorded.called("upsert")) < 3:  # noqa: ASYNC110 - the client tells nobody
         await asyncio.sleep(0.01)
-    first, second = (call["payload"]["lease"] for _, call in recorded.called("overwrite_payload"))
-    assert first["seen_at"] < second["seen_at"]
+    written = [
+        call["points"][0].payload["lease"]["seen_at"] for _, call in recorded.called("upsert")
+    ]
+    assert written[0] < written[1] < written[2]
     await writer.abandon()
 
 

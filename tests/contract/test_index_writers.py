@@ -16,8 +16,8 @@ from qdrant_client import AsyncQdrantClient, models
 from app.adapters.qdrant.payload import LAYOUT
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
+from app.adapters.qdrant.server_points import ServerStore
 from app.adapters.qdrant.server_records import LEASE_SECONDS, BookRecord, Lease, Records
-from app.adapters.qdrant.server_store import ServerStore
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexBusy, StorageError
 from tests.index_points import DIMENSION, chunk_id, ids, manifest, points, publish
@@ -166,9 +166,7 @@ async def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_bo
 ) -> None:
     index = index_of(client)
     await publish(index, "broken", points("broken", [1]))
-    await client.set_payload(
-        "textbook~books", {"layout": 0}, models.Filter(), key="generations[0].manifest"
-    )
+    await client.set_payload("textbook~books", {"layout": 0}, models.Filter())
     with pytest.raises(StorageError, match=f"broken: not an index of layout {LAYOUT}"):
         await index.check()
     await publish(index, "book", points("book", [1]))
@@ -212,28 +210,28 @@ async def test_a_publication_whose_answer_is_lost_stays_published(
     await publish(index, "book", points("book", [1]))
     writer = await index.begin(BookId("book"), DIMENSION)
     await writer.write(points("book", [2, 3]))
-    overwrite, retrieve = client.overwrite_payload, client.retrieve
+    upsert, retrieve = client.upsert, client.retrieve
     methods = cast("Any", client)
 
     async def gone(*_: object, **__: object) -> None:
         message = "cannot reach Qdrant"  # as `server_client` reports a lost connection
         raise StorageError(message)
 
-    async def overwrite_and_fail(name: str, **arguments: Any) -> None:
-        await overwrite(name, **arguments)
-        methods.overwrite_payload = gone
+    async def upsert_and_fail(name: str, **arguments: Any) -> None:
+        await upsert(name, **arguments)
+        methods.upsert = gone
         if not is_read_back:
             methods.retrieve = gone
         await gone()
 
-    methods.overwrite_payload = overwrite_and_fail
+    methods.upsert = upsert_and_fail
     if is_read_back:
         await writer.publish(manifest("book", 2))
     else:
         with pytest.raises(StorageError, match="may have been published"):
             await writer.publish(manifest("book", 2))
     await writer.abandon()
-    methods.overwrite_payload, methods.retrieve = overwrite, retrieve
+    methods.upsert, methods.retrieve = upsert, retrieve
     assert [one.generation for one in (await index_of(client).books()).named()] == [2]
     assert await found(index_of(client)) == ids(2, 3)
 
@@ -246,14 +244,14 @@ async def test_a_write_that_another_follows_before_it_is_read_back_counts(
     index = index_of(client)
     writer = await index.begin(BookId("book"), DIMENSION)
     await writer.write(points("book", [1]))
-    overwrite, methods = client.overwrite_payload, cast("Any", client)
+    upsert, methods = client.upsert, cast("Any", client)
 
-    async def overwrite_and_be_followed(name: str, **arguments: Any) -> None:
-        await overwrite(name, **arguments)
-        methods.overwrite_payload = overwrite
+    async def upsert_and_be_followed(name: str, **arguments: Any) -> None:
+        await upsert(name, **arguments)
+        methods.upsert = upsert
         await index_of(client).begin(BookId("book"), DIMENSION)
 
-    methods.overwrite_payload = overwrite_and_be_followed
+    methods.upsert = upsert_and_be_followed
     assert (await writer.publish(manifest("book", 1))).generation == 1
 
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from app.adapters.reading.shown_text import read_page
+from app.adapters.reading.pages import read_page
 from tests.command_line import Run, write_files
 from tests.static_site import static_site
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from app.adapters.providers.chat import tokens_about
 from app.domain.errors import ProviderUnavailable
 from app.domain.generated_text.model_text import GeneratedText, GeneratorEvent
 from app.domain.prompts import SHORT_ANSWER_FROM_NUMBERED_SOURCES
+from tests.command_line import Run, write_files
 from tests.generating import QUESTION, answer, given, openai_at, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event
 from tests.provider_fakes import free_calls
@@ -155,3 +158,26 @@ async def test_prompt_after_a_timeout_is_shorter() -> None:
             with pytest.raises(ProviderUnavailable):
                 await answer(model, LONG)
     assert model.speed.seconds_per_token > before
+
+
+URL = os.environ.get("OPENAI_TEST_URL", "")
+"""The address with `/v1` of a real server, such as llama.cpp's."""
+LAMPS = """# Lamps
+
+An Argand lamp has a round wick. Air rises through the middle of its flame.
+
+A Davy lamp has a mesh of wire around its flame, so that the gas of a mine does not explode.
+"""
+
+
+@pytest.mark.skipif(not URL, reason="OPENAI_TEST_URL names no server")
+def test_what_a_small_model_writes_is_cited_or_not_shown(run: Run, tmp_path: Path) -> None:
+    """A model too small to cite gives the book's passages instead, and the answer says why."""
+    assert run("ingest", write_files(tmp_path / "lamps", {"index.md": LAMPS})).code == 0
+    server = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": URL}
+    answer = run("ask", "Why does a Davy lamp have a mesh?", "--json", **server).json()
+    assert answer["usage"]["input_tokens"] > 0
+    assert answer["usage"]["output_tokens"] > 0
+    assert answer["citations"]
+    assert (answer["mode"] == "generated") is not bool(answer["degraded"])
+    assert "mesh of wire" in answer["passages"][0]["text"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,7 +23,7 @@ from tests.generating import Cohere, OpenAI
 from tests.openai_double import OpenAIDouble
 from tests.owl_server import QUESTION
 from tests.provider_fakes import opening_after
-from tests.serving import offline_settings, serving
+from tests.serving import connected, offline_settings
 
 CLAIM = "The feathers of an owl end in a soft fringe that breaks up the air."
 
@@ -45,22 +44,13 @@ def wire(request: pytest.FixtureRequest) -> OpenAI:
 
 
 @pytest.fixture(scope="module")
-def reader(
-    wire: OpenAI, double: OpenAIDouble, owl_home: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[httpx.Client]:
+def reader(wire: OpenAI, double: OpenAIDouble, own_home: Path) -> Iterator[httpx.Client]:
     """A client of a server whose answers the double writes."""
-    home = Path(shutil.copytree(owl_home, tmp_path_factory.mktemp("home") / "rag"))
-    changes: dict[str, object] = {}
+    changes: dict[str, object] = {"generator": "openai", "openai_base_url": double.url}
     if isinstance(wire, Cohere):
-        changes |= {"cohere_api_key": "key", "cohere_base_url": double.url.removesuffix("/v1")}
+        changes = {"cohere_api_key": "key", "cohere_base_url": double.url.removesuffix("/v1")}
         changes |= {"generator": "cohere", "cohere_tier": "production"}
-    else:
-        changes |= {"generator": "openai", "openai_base_url": double.url}
-    with (
-        opening_after(1_000),
-        serving(offline_settings(home, **changes)) as address,
-        httpx.Client(base_url=address, timeout=60) as client,
-    ):
+    with opening_after(1_000), connected(offline_settings(own_home, **changes)) as client:
         yield client
 
 
@@ -214,7 +204,7 @@ def test_an_endless_stream_is_cut_and_stalls_nobody(
 ) -> None:
     first = [wire.text(f"{CLAIM} ")] if mode == "generated" else []
     double.stream = endless = Endless(*first, then=piece(wire))
-    monkeypatch.setattr(http, "MAX_BYTES", 2**21)
+    monkeypatch.setattr(http, "MAX_BYTES", 2**19)
     beats = 0
     with ThreadPoolExecutor(1) as pool, httpx.Client(base_url=reader.base_url) as other:
         answer = pool.submit(asked, reader)

@@ -35,8 +35,8 @@ LOST: dict[str, Damage] = {
     "collection gone": lambda client, _: client.delete_collection(STORED),
 }
 ALTERED: dict[str, Damage] = {
-    "texts altered": lambda client, ids: client.set_payload(STORED, {"text_content": "x"}, ids),
-    "one text altered": lambda client, ids: client.set_payload(STORED, {"file": "x"}, ids[:1]),
+    "texts altered": lambda client, ids: client.set_payload(STORED, {"chunk": "x"}, ids),
+    "one file altered": lambda client, ids: client.set_payload(STORED, {"file": "x"}, ids[:1]),
     "vectors zeroed": lambda client, ids: client.update_vectors(STORED, turned(ids)),
     "terms lost": lambda client, ids: client.delete_vectors(STORED, ["bm25"], ids),
 }

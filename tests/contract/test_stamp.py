@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from app.adapters.reading.stamping import marked, stamped
+from app.adapters.reading.tree import marked, stamped
 from tests.command_line import Run, write_files
 
 PAGE = b"""<!doctype html><html><head><title>Owls <p> x</title>

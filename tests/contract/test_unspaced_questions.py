@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 
 # The first page has the words of many questions, the others have the answers.
 BOOKS = {
     "ja": {
-        "faq": "# 質問の例\n\n変数とは何ですか、どうやって書くのですか、と尋ねます。\n\n"
+        "faq.md": "# 質問の例\n\n変数とは何ですか、どうやって書くのですか、と尋ねます。\n\n"
         "分からないことについて教えてください、と質問します。\n",
-        "closure": "# クロージャー\n\nクロージャーは、定義の場所の変数を参照できます。\n",
-        "array": "# 配列\n\n配列は、値を順番に並べた入れ物で、添字で要素を取り出します。\n",
+        "closure.md": "# クロージャー\n\nクロージャーは、定義の場所の変数を参照できます。\n",
+        "array.md": "# 配列\n\n配列は、値を順番に並べた入れ物で、添字で要素を取り出します。\n",
     },
     "zh": {
-        "faq": "# 常见问题\n\n什么是程序，程序是什么意思，怎么写程序，请问有哪些工具？\n\n"
+        "faq.md": "# 常见问题\n\n什么是程序，程序是什么意思，怎么写程序，请问有哪些工具？\n\n"
         "如何提问也很重要，请问怎么问才好呢，可以介绍一下吗。\n",
-        "closure": "# 闭包\n\n闭包能够记住定义时所在作用域的变量，即使外层已经结束。\n",
-        "array": "# 数组\n\n数组把若干个值按次序排列，通过下标取出其中的成员。\n",
+        "closure.md": "# 闭包\n\n闭包能够记住定义时所在作用域的变量，即使外层已经结束。\n",
+        "array.md": "# 数组\n\n数组把若干个值按次序排列，通过下标取出其中的成员。\n",
     },
 }
 QUESTIONS = [
@@ -34,11 +34,7 @@ QUESTIONS = [
 @pytest.fixture
 def book(request: pytest.FixtureRequest, run: Run, tmp_path: Path) -> str:
     language: str = request.param
-    folder = tmp_path / language
-    folder.mkdir()
-    for name, text in BOOKS[language].items():
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    assert run("ingest", folder, "--book", language).code == 0
+    assert run("ingest", write_files(tmp_path / language, BOOKS[language])).code == 0
     return language
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from playwright.sync_api import Browser, Page, Route, expect
+import pytest
+from playwright.sync_api import Page, Route, expect
 
 from app.api.problems import ErrorEvent
 from app.domain.answer import (
@@ -151,18 +152,14 @@ def test_what_no_paragraph_supports_is_marked(opened: Page) -> None:
     expect(opened.get_by_text("no paragraph was found that says this")).to_be_visible()
 
 
-def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(
-    browser: Browser, site: str
-) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 780})
-    page = context.new_page()
+def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(page: Page, site: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 780})
     page.goto(site + PAGE)
     ask(page, QUESTION)
     page.locator(".tbr-answer").get_by_role("link").first.click()
     expect(page.locator(CITED).first).to_be_in_viewport()
     expect(page.get_by_role("dialog", name="Ask this book")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    context.close()
 
 
 def test_a_question_under_way_is_asked_again_on_the_next_page(opened: Page, site: str) -> None:
@@ -192,3 +189,50 @@ def test_a_question_under_way_is_asked_again_on_the_next_page(opened: Page, site
     opened.wait_for_url("**/pages/small-book-of-search/05-evaluation.html**")
     expect(opened.locator(".tbr-answer")).to_have_text("Owls hunt.[1] They listen.")
     expect(opened.locator(".tbr-question")).to_have_text("How do owls hunt?")
+
+
+# --- the book's own figures
+
+FIGURE = "Show me the diagram of HNSW"
+
+
+@pytest.mark.parametrize("width", [1280, 700, 320])
+def test_a_figure_is_shown_within_the_panel_and_enlarged(opened: Page, width: int) -> None:
+    opened.set_viewport_size({"width": width, "height": 800})
+    ask(opened, FIGURE)
+    figure = opened.locator(".tbr-figure")
+    expect(figure).to_have_count(1)
+    image = figure.get_by_role("img", name="Three layers of points joined by lines")
+    image.scroll_into_view_if_needed()
+    expect(image).to_have_js_property("complete", value=True)
+    expect(image).not_to_have_js_property("naturalWidth", 0)
+    log = opened.locator("#tbr-view-ask")
+    assert log.evaluate("log => log.scrollWidth <= log.clientWidth")
+    expect(figure.get_by_text("Figure 6.1: A search in HNSW.")).to_be_visible()
+    opened.get_by_role("button", name="Enlarge: Figure 6.1").click()
+    enlarged = opened.locator("dialog.tbr-enlarged")
+    expect(enlarged).to_be_visible()
+    box = enlarged.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    opened.keyboard.press("Escape")
+    expect(enlarged).to_have_count(0)
+    expect(opened.get_by_label("Your question")).to_be_visible()
+    expect(opened.get_by_role("button", name="Enlarge: Figure 6.1")).to_be_focused()
+
+
+def test_a_broken_image_leaves_its_caption(opened: Page) -> None:
+    opened.route("**/img/hnsw.svg", lambda route: route.fulfill(status=200, body="no image"))
+    ask(opened, FIGURE)
+    caption = opened.locator(".tbr-figure figcaption")
+    caption.scroll_into_view_if_needed()
+    expect(caption).to_contain_text("Figure 6.1: A search in HNSW.")
+    expect(opened.locator(".tbr-figure img")).to_have_count(0)
+
+
+def test_the_caption_leads_to_the_figure_on_its_page(opened: Page) -> None:
+    ask(opened, FIGURE)
+    opened.locator(".tbr-figure figcaption a").click()
+    opened.wait_for_url("**/06-dense-vectors.html?cite=*")
+    expect(opened.locator("article img[src$='hnsw.svg']")).to_be_in_viewport()

@@ -8,12 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.domain.book_id import BookId
 from app.domain.identity import content_id
-from app.services.ingest import IngestRequest
 from tests.command_line import Run
 from tests.ingesting import edit, make_book, prose
-from tests.serving import connected, ingest, offline_settings
+from tests.owl_server import assert_problem
+from tests.serving import connected, ingested
 
 
 def generation(home: Path, book: str, number: int) -> Path:
@@ -32,15 +31,15 @@ def test_verify_finds_nothing_where_nothing_is_wrong(run: Run, tmp_path: Path) -
     assert run("ingest", book).code == 0
     done = run("verify")
     assert (done.code, done.err) == (0, "")
-    shared = "cache: sound\nkeys: sound\nquestion log: sound\n"
-    assert done.out == f"lamps index: sound\nlamps ledger: sound\n{shared}"
+    shared = ["keys.sqlite", "questions.sqlite", "spending.sqlite", "embeddings.sqlite"]
+    assert done.out == "".join(
+        f"{one}: sound\n" for one in ["lamps index", "lamps ledger", *shared]
+    )
     rows = run("verify", "lamps", "--json").lines()
     assert [(row["book"], row["part"], row["sound"]) for row in rows] == [
         ("lamps", "index", True),
         ("lamps", "ledger", True),
-        ("", "cache", True),
-        ("", "keys", True),
-        ("", "question log", True),
+        *(("", name, True) for name in shared),
     ]
     done = run("verify", "other")
     assert done.code == 2
@@ -112,8 +111,8 @@ def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
     assert run("ingest", book).code == 0
 
 
-@pytest.mark.parametrize("name", ["keys", "questions"])
-def test_damaged_keys_and_question_logs_are_named(run: Run, home: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["keys", "questions", "spending"])
+def test_a_damaged_shared_file_is_named(run: Run, home: Path, name: str) -> None:
     path = home / "state" / f"{name}.sqlite"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"garbage" * 1_000)
@@ -123,10 +122,9 @@ def test_damaged_keys_and_question_logs_are_named(run: Run, home: Path, name: st
 
 
 def test_the_other_books_answer_and_the_damaged_one_is_named(home: Path, tmp_path: Path) -> None:
-    settings = offline_settings(home)
     for name in ("lamps", "ships"):
         folder = make_book(tmp_path / name, 2)
-        ingest(settings, IngestRequest(folder, book=BookId(name), base_url=f"https://{name}"))
+        settings = ingested(home, folder, base_url=f"https://{name}")
     damage(home, "lamps", 1)
     with connected(settings) as client:
         assert_the_other_answers(client, home)
@@ -147,10 +145,10 @@ def assert_the_other_answers(client: httpx.Client, home: Path) -> None:
     assert str(home) not in books.text
     for path in ("/v1/search", "/v1/chat"):
         refused = client.post(path, json={**question, "book": "lamps"})
-        assert (refused.status_code, refused.json()["code"]) == (503, "storage_failed")
+        assert_problem(refused, 503, "storage_failed")
     own = client.post("/v1/search", json={**question, "book": "ships"}).json()
     assert own["degraded"] == []
-    assert client.get("/v1/glossary?page=/page0&book=ships").status_code == 200
+    assert client.get("/v1/glossary?page=/page0").status_code == 200
     assert client.get("/v1/glossary?page=/nowhere&book=ships").status_code == 404
     assert client.get("/v1/glossary?page=/nowhere").status_code == 503
     # The ledger knows the page of a paragraph that the index cannot give.
@@ -163,11 +161,10 @@ def assert_the_other_answers(client: httpx.Client, home: Path) -> None:
 def test_a_server_started_on_a_damaged_generation_answers_from_the_one_before(
     home: Path, tmp_path: Path
 ) -> None:
-    settings, folder = offline_settings(home), make_book(tmp_path / "lamps", 1)
-    request = IngestRequest(folder, book=BookId("lamps"), base_url="https://lamps")
-    ingest(settings, request)
+    folder = make_book(tmp_path / "lamps", 1)
+    ingested(home, folder)
     edit(folder / "page0.md", "Page0 part0", "Newer words")
-    ingest(settings, request)
+    settings = ingested(home, folder)
     (vectors,) = generation(home, "lamps", 2).rglob("chunk_0.mmap")
     os.truncate(vectors, 0)  # a search would end the process by SIGBUS
     with connected(settings) as client:

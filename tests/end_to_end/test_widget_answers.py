@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.attacking import table
 from tests.browsing import BOOK, PAGE, citation, restore, send, turn
-
-ATTACKS = Path(__file__).resolve().parent.parent / "attacks" / "answers.jsonl"
-
 
 # --- citations in Markdown ----------------------------------------------------------------------
 
@@ -235,34 +231,6 @@ def test_a_streamed_answer_never_shows_half_open_markup(page: Page, site: str) -
 
 # --- attacks ----------------------------------------------------------------------------------
 
-_TEMPTING = (
-    "<script>window.attacked = 1</script>",
-    "<img src=x onerror='window.attacked = 1'>",
-    "<svg onload=window.attacked=1>",
-    "[x](javascript:window.attacked=1)",
-    "[x](data:text/html,<script>window.attacked=1</script>)",
-    "<javascript:window.attacked=1>",
-    "![x](https://evil.example/track.gif)",
-    "$\\href{javascript:window.attacked=1}{x}$",
-    "$$\\unicode{<img src=x onerror=window.attacked=1>}$$",
-    "$\\includegraphics{https://evil.example/x.gif}$",
-    "$\\class{x}{y}\\style{position:fixed}{z}$",
-    "```html\n<img src=x onerror=window.attacked=1>\n```",
-    "```<script>\nx\n```",
-    "| <b onclick=window.attacked=1> | x |\n|---|---|\n| <iframe src=javascript:attacked=1> | |",
-    "<a href='javascript:window.attacked=1'>x</a>",
-    "&lt;img src=x onerror=window.attacked=1&gt;",
-    "[x]: javascript:window.attacked=1\n\n[x]",
-    "# <style>*{display:none}</style>",
-    "$x^2$ <math><mtext><img src=x onerror=window.attacked=1></mtext></math>",
-)
-
-
-def payloads() -> Iterator[str]:
-    yield from _TEMPTING
-    for line in ATTACKS.read_text(encoding="utf-8").splitlines():
-        yield json.loads(line)["text"]
-
 
 def hostile_turn(text: str) -> dict[str, object]:
     """Return a turn with the text in every place where text of others is shown."""
@@ -287,8 +255,7 @@ def hostile_turn(text: str) -> dict[str, object]:
 
 
 def test_text_of_others_runs_and_loads_nothing(page: Page, site: str) -> None:
-    texts = list(payloads())
-    assert len(texts) >= 60
+    texts = [one["text"] for name in ("markup", "answers") for one in table(name)]
     turns = [hostile_turn(text) for text in texts]
     passages = [
         turn("passage", mode="extractive", passages=[passage(text, [[0, 2]], text, text)])

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browsing import BOOK, ask, citation, restore, send, turn
 from tests.command_line import Run
@@ -17,6 +17,12 @@ from tests.owl_server import added
 from tests.serving import offline_settings, serving
 
 QUESTION = "What is an inverted index?"
+
+
+@pytest.fixture
+def state(sample_home: Path, home: Path) -> Path:
+    """The command line's state folder, with the sample book."""
+    return Path(shutil.copytree(sample_home, home / "state"))
 
 
 @pytest.mark.parametrize("attributes", ["defer", "async", 'type="module"'])
@@ -63,12 +69,11 @@ def test_it_works_under_a_strict_policy(page: Page, server: str, owls: ForeignSi
 
 
 def test_an_origin_that_the_server_does_not_know_is_told_what_to_set(
-    browser: Browser, owls: ForeignSite, tmp_path: object
+    page: Page, owls: ForeignSite, tmp_path: Path
 ) -> None:
-    page = browser.new_page()
     told: list[str] = []
     page.on("console", lambda message: told.append(message.text))
-    with serving(offline_settings(tmp_path, allowed_origins="")) as closed:  # type: ignore[arg-type]
+    with serving(offline_settings(tmp_path, allowed_origins="")) as closed:
         owls.tag = tag(closed)
         page.goto(owls.address)
         send(page, QUESTION)
@@ -76,53 +81,43 @@ def test_an_origin_that_the_server_does_not_know_is_told_what_to_set(
         expect(error).to_contain_text(f"RAG_ALLOWED_ORIGINS={owls.address}")
         expect(error).to_contain_text(closed)
     assert any("RAG_ALLOWED_ORIGINS" in text for text in told)
-    page.close()
 
 
 def test_a_server_with_keys_is_asked_with_the_sites_key(
-    browser: Browser, owls: ForeignSite, run: Run, home: Path, sample_home: Path
+    page: Page, owls: ForeignSite, run: Run, state: Path
 ) -> None:
-    settings = offline_settings(Path(shutil.copytree(sample_home, home / "state")))
     # In a thread: playwright's synchronous interface keeps a loop running in this one.
     with ThreadPoolExecutor(1) as pool:
         key = pool.submit(added, run, "--origin", owls.address).result()
         others = pool.submit(added, run, "--origin", "https://other.example").result()
-    with serving(settings) as server:
-
-        def replies(attributes: str) -> Page:
-            page = browser.new_page()
-            owls.tag = tag(server, attributes)
-            page.goto(owls.address)
-            ask(page, QUESTION)
-            return page
-
-        page = replies(f'data-key="{key}" defer')
+    with serving(offline_settings(state)) as server:
+        owls.tag = tag(server, f'data-key="{key}" defer')
+        page.goto(owls.address)
+        ask(page, QUESTION)
         expect(page.locator(".tbr-passage").first).to_be_visible()
         page.get_by_role("tab", name="Find").click()
         page.get_by_label("Search the book").fill("posting list gaps")
         expect(page.locator(".tbr-view a.tbr-card").first).to_be_visible()
-        page.close()
         for attributes, told in (
             ("defer", "data-key"),
             ('data-key="pk_wrong" defer', "data-key"),
             (f'data-key="{others}" defer', "is not valid for the origin"),
         ):
-            page = replies(attributes)
+            owls.tag = tag(server, attributes)
+            page.goto(owls.address)
+            page.get_by_role("button", name="Clear").click()
+            ask(page, QUESTION)
             expect(page.locator(".tbr-error")).to_contain_text(told)
             expect(page.locator(".tbr-error")).to_contain_text(f"--origin {owls.address}")
-            page.close()
 
 
 def test_an_opened_citation_is_counted_in_the_owners_report(
-    browser: Browser, owls: ForeignSite, run: Run, home: Path, sample_home: Path
+    page: Page, owls: ForeignSite, run: Run, state: Path
 ) -> None:
-    settings = offline_settings(
-        Path(shutil.copytree(sample_home, home / "state")), question_log_days=90
-    )
+    settings = offline_settings(state, question_log_days=90)
     with ThreadPoolExecutor(1) as pool:
         key = pool.submit(added, run, "--origin", owls.address).result()
         with serving(settings) as server:
-            page = browser.new_page()
             owls.tag = tag(server, f'data-key="{key}" defer')
             page.goto(owls.address)
             ask(page, QUESTION)
@@ -132,19 +127,16 @@ def test_an_opened_citation_is_counted_in_the_owners_report(
                 page.wait_for_timeout(50)
                 report = pool.submit(run, "report", BOOK, "--json").result().json()
                 opened = [use["clicked"] for use in report["paragraphs"]]
-            page.close()
     assert sum(opened) == 1
 
 
 def test_a_policy_that_keeps_the_server_away_is_named(
-    browser: Browser, server: str, owls: ForeignSite
+    page: Page, server: str, owls: ForeignSite
 ) -> None:
-    page = browser.new_page()
     owls.policy = f"script-src {server}; connect-src 'none'"
     page.goto(owls.address)
     send(page, QUESTION)
     expect(page.locator(".tbr-error")).to_contain_text("connect-src")
-    page.close()
 
 
 # --- room on the page -------------------------------------------------------------------------

@@ -249,17 +249,13 @@ def test_a_failed_question_is_asked_again_at_a_click(browser: Browser, site: str
     page.close()
 
 
-def test_the_conversation_is_there_in_another_tab(browser: Browser, site: str) -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    first = context.new_page()
-    reply(first, "They listen.")
-    first.goto(site + PAGE)
-    ask(first, QUESTION)
-    second = context.new_page()
-    second.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
+def test_the_conversation_is_there_in_another_tab(opened: Page, site: str) -> None:
+    reply(opened, "They listen.")
+    ask(opened, QUESTION)
+    second = opened.context.new_page()
+    second.goto(f"{site}/pages/{BOOK}/01-why-search.html")
     open_by_shortcut(second)
     expect(second.locator(".tbr-question")).to_have_text(QUESTION)
-    context.close()
 
 
 def test_a_screen_reader_hears_the_answer_once_with_its_sources(opened: Page) -> None:
@@ -269,9 +265,8 @@ def test_a_screen_reader_hears_the_answer_once_with_its_sources(opened: Page) ->
     expect(opened.locator(".tbr-panel > [role=status]")).to_have_text("Owls hunt. Source 1: Owls")
 
 
-def test_an_answer_is_copied_with_the_addresses_of_its_sources(browser: Browser, site: str) -> None:
-    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
-    page = context.new_page()
+def test_an_answer_is_copied_with_the_addresses_of_its_sources(page: Page, site: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     cited = citation(title="Ears", heading_path=["Owls [1]", "Ears"])
     restore(page, site + PAGE, [turn("Who?", answer="Owls.", citations=[cited])], BOOK)
     page.get_by_role("button", name="Copy with sources").click()
@@ -279,8 +274,7 @@ def test_an_answer_is_copied_with_the_addresses_of_its_sources(browser: Browser,
     link = f"{site}/cite/p-1?book={BOOK}"
     assert copied == f"**Who?**\n\nOwls [\\[1\\]]({link}).\n\n1. [Owls \\[1\\] › Ears]({link})"
     page.get_by_role("button", name="Copy the permanent link").click()
-    assert page.evaluate("navigator.clipboard.readText()") == f"{site}/cite/p-1?book={BOOK}"
-    context.close()
+    assert page.evaluate("navigator.clipboard.readText()") == link
 
 
 @pytest.mark.parametrize(

@@ -14,16 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.book_id import BookId
-from app.services.ingest import IngestRequest
 from tests.command_line import Run
 from tests.index_stores import NOT_RUN, URL, real_server
 from tests.ingesting import edit, make_book
 from tests.served_process import Served, served_process
-from tests.serving import ingest, offline_settings
+from tests.serving import ingested
 
 WORKERS = 4
-BOOK = BookId("lamps")
 needs_server = pytest.mark.skipif(not URL, reason=NOT_RUN)
 
 
@@ -74,17 +71,11 @@ def one_of_each(served: Served, count: int) -> dict[str, HTTPConnection]:
 def test_every_worker_sees_a_new_generation_and_a_dead_one_is_replaced(home: Path) -> None:
     prefix = f"test-{secrets.token_hex(4)}"
     place = {"qdrant_url": URL, "qdrant_collection_prefix": prefix}
-    settings = offline_settings(home / "state", **place)
-    book = make_book(home / BOOK, pages=2)
-    request = IngestRequest(book, base_url="https://book")
+    book = make_book(home / "lamps", pages=2)
     try:
-        ingest(settings, request)
-        environment = {
-            "RAG_WORKERS": str(WORKERS),
-            "QDRANT_URL": URL,
-            "RAG_QDRANT_COLLECTION_PREFIX": prefix,
-        }
-        with served_process(home / "state", None, **environment) as served:
+        settings = ingested(home / "state", book, **place)
+        environment = {"QDRANT_URL": URL, "RAG_QDRANT_COLLECTION_PREFIX": prefix}
+        with served_process(settings.home, None, RAG_WORKERS=str(WORKERS), **environment) as served:
             await_workers(served, WORKERS)
             connections = one_of_each(served, WORKERS)
             for number in range(2):
@@ -92,13 +83,11 @@ def test_every_worker_sees_a_new_generation_and_a_dead_one_is_replaced(home: Pat
                 for connection in connections.values():
                     assert word not in asked(connection, word)
                 edit(book / "page0.md", "beam", f"beam {word}")
-                ingest(settings, request)
+                ingested(settings.home, book, **place)
                 published = time.perf_counter()
-                waiting = dict(connections)
+                waiting = list(connections.values())
                 while waiting:
-                    for worker, connection in list(waiting.items()):
-                        if word in asked(connection, word):
-                            del waiting[worker]
+                    waiting = [one for one in waiting if word not in asked(one, word)]
                 print(f"seen by {WORKERS} workers after {time.perf_counter() - published:.2f} s")  # noqa: T201 - the figure of measurements/server.md
             (killed, *_) = re.findall(r'"serve.started".*"pid": (\d+)', served.log.read_text())
             os.kill(int(killed), signal.SIGKILL)
@@ -108,11 +97,9 @@ def test_every_worker_sees_a_new_generation_and_a_dead_one_is_replaced(home: Pat
             served.process.terminate()
             assert served.process.wait(60) == 0
     finally:
-        asyncio.run(_delete_collections(prefix))
+        asyncio.run(delete_collections(prefix))
 
 
-async def _delete_collections(prefix: str) -> None:
-    async with real_server() as server:
-        for one in (await server.client.get_collections()).collections:
-            if one.name.startswith(f"{prefix}~"):
-                await server.client.delete_collection(one.name)
+async def delete_collections(prefix: str) -> None:
+    async with real_server(prefix):
+        """At its end it deletes them."""

@@ -12,7 +12,6 @@ from app.domain.answering.answerability import (
     answerability,
     defined_share,
     share_of_bounds,
-    support,
 )
 from app.domain.answering.request import AskRequest, recent
 from app.domain.indexed_book import BookList
@@ -56,7 +55,7 @@ CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
 def test_score_parts_what_the_book_answers_from_what_it_does_not(
     hits: list[tuple[float, float, float]], covered: float, low: float, high: float
 ) -> None:
-    assert low <= answerability([support(*one) for one in hits], covered) <= high
+    assert low <= answerability(hits, covered) <= high
 
 
 def test_only_the_rarest_terms_of_a_long_question_count() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.sqlite.spending import SqliteSpending
+from app.adapters.sqlite.serving_stores import SqliteSpending
 from app.domain.cost import Price, Units
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.services.budget import Budget

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.adapters.sqlite.ingest_stores import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, StorageError
 from app.domain.identity import renew

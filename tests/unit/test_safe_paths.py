@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book_settings import chunking_config
+from app.adapters.reading.book import chunking_config
 from app.domain.document import Site
 from app.domain.errors import BookError
 from tests.markdown_pages import read_folder

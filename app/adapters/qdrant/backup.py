@@ -1,6 +1,6 @@
 """A backup as one zip archive.
 
-points/<book>.jsonl   in reading order: the chunk; numbers, little-endian, in base64
+points/<book>.jsonl   in reading order: payload; dense vector, terms and their weights in base64
 ledger/<book>.jsonl   as `links BOOK --ledger` prints it
 pages/<book>.zip      the pages that `serve` shows, of a book without a site
 state/<name>          files of RAG_HOME
@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from tempfile import mkstemp
+from tempfile import TemporaryDirectory
 from typing import IO
 
 from app.adapters.qdrant.payload import (
@@ -35,6 +35,7 @@ from app.domain.indexed_book import BookManifest, IndexPoint, Snapshot
 from app.domain.ledger import Ledger, from_lines, to_lines
 from app.domain.retrieval.query import SparseVector
 from app.services.phases import Advance
+from app.services.ports import LedgerStore
 
 _PAGE = 256
 """Points that are read at a time."""
@@ -47,39 +48,41 @@ _STATE, _BOOKS = "state/", "books.json"
 def writing_backup(path: Path) -> Iterator[NewBackup]:
     """Yield a backup that appears at `path`, for its owner only, when the block ends.
 
-    Until then it has a name of its own, and is removed if the block fails. InputError if it cannot
+    Until then it is in a folder of its own, which is removed in any case. InputError if it cannot
     be written there.
     """
-    part = None
     try:
-        descriptor, part = mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".part")
-        with os.fdopen(descriptor, "r+b") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                backup = NewBackup(archive, path.parent)
+        with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+            part = Path(folder) / "part"
+            part.touch(mode=0o600)
+            with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+                backup = NewBackup(archive, Path(folder))
                 yield backup
                 archive.writestr(_BOOKS, json.dumps(list(map(manifest_to_json, backup.books))))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(part).replace(path)
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            part.replace(path)
     except OSError as error:
         reason = error.strerror or error
         message = f"{path}: cannot be written ({reason}): choose another file or free space"
         raise InputError(message) from error
-    finally:
-        if part:
-            Path(part).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
 class NewBackup:
     archive: zipfile.ZipFile
     folder: Path
-    """Where the backup will be; also for temporary copies."""
+    """For temporary copies."""
     books: list[BookManifest] = field(default_factory=list)
     state: list[str] = field(default_factory=list)
 
-    async def add_points(self, snapshot: Snapshot, advance: Advance) -> None:
-        """IndexUnreadable if points are missing: then the book must not be added."""
+    async def add_book(
+        self, snapshot: Snapshot, ledgers: LedgerStore, pages: Path, advance: Advance
+    ) -> None:
+        """Add a book, with its file of pages if there is one. IndexUnreadable if it lacks points.
+
+        The ledger is read last: an ingest saves it before it publishes, so it has all ids.
+        """
         manifest, count = snapshot.manifest, 0
         with self.archive.open(_POINTS.format(manifest.book), "w", force_zip64=True) as member:
             async for page in snapshot.pages:
@@ -89,18 +92,17 @@ class NewBackup:
         if count != manifest.chunks:
             message = f"book {manifest.book!r}: chunks are missing, or it was replaced meanwhile"
             raise IndexUnreadable(message)
-
-    def add_book(self, manifest: BookManifest, ledger: Ledger, pages: Path) -> None:
-        """Complete a book whose points are added, with its file of pages if there is one."""
-        lines = "".join(f"{line}\n" for line in to_lines(ledger))
+        lines = "".join(f"{line}\n" for line in to_lines(await ledgers.load(manifest.book)))
         self.archive.writestr(_LEDGER.format(manifest.book), lines)
         with suppress(FileNotFoundError):
             self.archive.write(pages, _PAGES.format(manifest.book), zipfile.ZIP_STORED)
         self.books.append(manifest)
 
     def add_state(self, file: Path) -> None:
+        """Add a file of `folder`, and delete it there."""
         self.archive.write(file, _STATE + file.name)
         self.state.append(file.name)
+        file.unlink()
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,22 +177,13 @@ def _bad_backup(path: Path) -> Iterator[None]:
 
 
 def _line(point: IndexPoint) -> bytes:
-    values = {
-        "chunk": to_payload(point.chunk),
-        "dense": _text(point.dense),
-        "terms": _text(array("I", point.sparse.indices)),
-        "weights": _text(array("f", point.sparse.values)),
-    }
-    return json.dumps(values, ensure_ascii=False).encode() + b"\n"
+    vectors = point.dense, array("I", point.sparse.indices), array("f", point.sparse.values)
+    row = [to_payload(point.chunk), *(b64encode(one).decode() for one in vectors)]
+    return json.dumps(row, ensure_ascii=False).encode() + b"\n"
 
 
 def _point(line: bytes) -> IndexPoint:
-    values = json.loads(line)
-    terms = array("I", b64decode(values["terms"]))
-    weights = array("f", b64decode(values["weights"]))
-    sparse = SparseVector(tuple(terms), tuple(weights))
-    return IndexPoint(from_payload(values["chunk"]), array("f", b64decode(values["dense"])), sparse)
-
-
-def _text(numbers: array[float] | array[int]) -> str:
-    return b64encode(numbers).decode()
+    payload, *texts = json.loads(line)
+    dense, terms, weights = map(b64decode, texts)
+    sparse = SparseVector(tuple(array("I", terms)), tuple(array("f", weights)))
+    return IndexPoint(from_payload(payload), array("f", dense), sparse)

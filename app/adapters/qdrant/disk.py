@@ -1,4 +1,4 @@
-"""The disk of the embedded index: files with holes, full and read-only disks.
+"""The disk of the embedded index: files with holes, full and read-only disks, errors.
 
 The engine allocates files of many MB, writes to their beginning and maps them into memory. A hole
 reads as zeros. On a full disk, writing into one kills the process (SIGBUS) instead of raising an
@@ -15,9 +15,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from app.domain.errors import StorageError
+from app.domain.errors import RagError, StorageError
 
 _log = logging.getLogger(__name__)
 
@@ -30,6 +31,28 @@ fills holes when they are mapped (measured on tmpfs; 2 MB on ext4)."""
 
 _REWRITTEN = 4 * 2**20
 """Bytes that opening a shard writes on a file system that keeps holes."""
+
+
+@contextmanager
+def storage_errors(where: Path) -> Iterator[None]:
+    """Raise StorageError, with a one-line message, for errors of the engine and the file system."""
+    try:
+        yield
+    except RagError:
+        raise
+    except OSError as error:
+        message = f"{error.filename or where}: {error.strerror or error}; check RAG_HOME"
+        raise StorageError(message) from error
+    except BaseException as error:  # the engine defines no exception class
+        if not isinstance(error, Exception) and not _is_panic(error):
+            raise
+        reason = str(error).split("\n", 1)[0][:300]
+        raise StorageError(f"{where}: {reason}") from error
+
+
+def _is_panic(error: BaseException) -> bool:
+    """A Rust panic is a BaseException whose class cannot be imported."""
+    return type(error).__module__ == "pyo3_runtime" and type(error).__name__ == "PanicException"
 
 
 def digest(paths: Iterable[Path]) -> str:

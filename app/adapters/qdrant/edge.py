@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from app.adapters.qdrant.disk import storage_errors
 from app.adapters.qdrant.edge_books import RECHECK_SECONDS, OpenBook
 from app.adapters.qdrant.edge_folder import BookFolder
-from app.adapters.qdrant.edge_generation import Frequencies, Generation
-from app.adapters.qdrant.edge_shard import storage_errors
+from app.adapters.qdrant.edge_generation import Generation, inverse_frequency
 from app.adapters.qdrant.edge_writer import EdgeWriter
 from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk
@@ -59,15 +59,17 @@ class EdgeIndex:
         limit: int,
         filter: SearchFilter,
     ) -> Candidates:
-        pooled = self._pooled(filter.books, sparse.indices if sparse else ())
-        ask = lambda one: one.search(dense, sparse, limit, filter, pooled)  # noqa: E731
+        if sparse is not None:
+            sparse = self._weighted(sparse, filter.books)
+        ask = lambda one: one.search(dense, sparse, limit, filter)  # noqa: E731
         return Candidates.best(list(self._each(filter.books, ask)), limit)
 
     @in_thread
     def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
-        pooled = self._pooled(books, terms)
-        each = self._each(books, lambda one: one.best_scores(terms, pooled))
-        return list(map(max, zip([0.0] * len(terms), *each, strict=True)))
+        every = list(self._each(books, lambda one: one.terms))
+        highest = [max([0.0, *(one.of(term)[1] for one in every)]) for term in terms]
+        weighted = zip(highest, terms, strict=True)
+        return [weight * inverse_frequency(every, term) for weight, term in weighted]
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
         found: list[Chunk] = []
@@ -202,11 +204,12 @@ class EdgeIndex:
             one.look_again()
             raise
 
-    def _pooled(self, books: Sequence[BookId], terms: Sequence[int]) -> Frequencies | None:
-        """Return the document frequencies of several books; None for one book or no terms."""
-        if not terms or len(set(books) if books else self._books()) < 2:
-            return None
-        return Frequencies.pooled(list(self._each(books, lambda one: one.frequencies)), terms)
+    def _weighted(self, sparse: SparseVector, books: Sequence[BookId]) -> SparseVector:
+        """Multiply each term by its idf in these books together; the engine counts in one book."""
+        every = list(self._each(books, lambda one: one.terms))
+        values = zip(sparse.indices, sparse.values, strict=True)
+        weights = [value * inverse_frequency(every, term) for term, value in values]
+        return SparseVector(sparse.indices, tuple(weights))
 
     @in_thread
     def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:

@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable, Sequence
 from threading import Lock
 
+from app.adapters.qdrant.disk import storage_errors
 from app.adapters.qdrant.edge_folder import BookFolder, Stamp
 from app.adapters.qdrant.edge_generation import Generation
-from app.adapters.qdrant.edge_shard import storage_errors
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, StorageError
 from app.domain.indexed_book import BookManifest, Damage

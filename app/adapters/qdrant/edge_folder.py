@@ -6,7 +6,7 @@ RAG_HOME/index/<book>/
     000007/       a generation, never changed once it is in `current`
         manifest  with the size of each other file and one hash of their content
         shard/    the engine's files
-        terms     document frequencies
+        terms     document frequency and highest weight of each term
 
 Any other folder is being written or removed, or a crash left it behind. The first line of `current`
 and `manifest` is the SHA-256 of the rest, which is JSON.
@@ -53,15 +53,11 @@ class StoredGeneration:
     def read(cls, folder: Path) -> StoredGeneration:
         """IndexUnreadable if the manifest is missing, damaged or of another book."""
         path = folder / _MANIFEST
-        try:
-            data = _read_sealed(path)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            message = f"{path}: {error.strerror}; ingest the book again"
-            raise IndexUnreadable(message) from error
+        if (data := _read_sealed(path)) is None:
+            raise IndexUnreadable(f"{path}: missing; ingest the book again")
         manifest = manifest_from_json(data["manifest"], str(path))
         if manifest.book != folder.parent.name:
-            message = f"{path}: the manifest of another book"
-            raise IndexUnreadable(message)
+            raise IndexUnreadable(f"{path}: the manifest of another book")
         return cls(folder, manifest, data["sizes"], data["digest"])
 
     @staticmethod
@@ -75,10 +71,6 @@ class StoredGeneration:
         }
         _write_sealed(folder / _MANIFEST, data)
         _sync_folder(folder)
-
-    def stamp(self) -> Stamp:
-        """None if the generation was removed."""
-        return _stamp(self.folder / _MANIFEST)
 
     def wrong_sizes(self) -> list[Path]:
         """The files that are missing, or whose size has changed."""
@@ -115,12 +107,9 @@ class BookFolder:
 
         BookNotFound if the book is not published, IndexUnreadable if the file is damaged.
         """
-        try:
-            numbers: list[int] = _read_sealed(self.path / _CURRENT)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise BookNotFound.of(self.book) from error
-        except IndexUnreadable as error:
-            raise IndexUnreadable(f"{error}; ingest the book again") from error
+        numbers: list[int] | None = _read_sealed(self.path / _CURRENT)
+        if numbers is None:
+            raise BookNotFound.of(self.book)
         return numbers
 
     def settled(self, read: Callable[[], _Found]) -> _Found:
@@ -234,10 +223,13 @@ def _write_sealed(path: Path, data: object) -> None:
 
 
 def _read_sealed(path: Path) -> Any:  # noqa: ANN401 - JSON
-    """IndexUnreadable unless `_write_sealed` wrote the file; OSError."""
-    seal, _, text = path.read_bytes().partition(b"\n")
+    """Return None for a missing file. IndexUnreadable unless `_write_sealed` wrote it; OSError."""
+    try:
+        seal, _, text = path.read_bytes().partition(b"\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     if seal != hashlib.sha256(text).hexdigest().encode():
-        message = f"{path}: damaged"
+        message = f"{path}: damaged; ingest the book again"
         raise IndexUnreadable(message)
     return json.loads(text)
 

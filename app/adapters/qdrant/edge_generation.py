@@ -5,21 +5,24 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import math
+import os
 from array import array
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 
 import qdrant_edge as edge
 from cachetools import LRUCache
 
-from app.adapters.qdrant.disk import copy_if_needed
+from app.adapters.qdrant.disk import copy_if_needed, storage_errors
 from app.adapters.qdrant.edge_folder import SHARD, TERMS, BookFolder, StoredGeneration
-from app.adapters.qdrant.edge_shard import count, load_shard, sparse_vector, storage_errors
 from app.adapters.qdrant.payload import (
+    CHUNK_FIELD,
     DENSE,
     ORDER_FIELDS,
     POSITION_FIELD,
@@ -47,32 +50,50 @@ _id_text = lru_cache(maxsize=20_000)(str)
 
 
 @dataclass(frozen=True, slots=True)
-class Frequencies:
-    """Number of documents, and how many of them contain each term."""
+class TermStatistics:
+    """The content of the file `terms`: what BM25 needs to know of each term of a book."""
 
-    documents: int
-    containing: Mapping[int, int]
+    chunks: float
+    """Chunks that have terms."""
+    terms: array[float]
+    """Term ids, ascending; the same places in the next two are of the same term."""
+    containing: array[float]
+    """Chunks that contain the term."""
+    highest: array[float]
+    """Its highest weight in a chunk."""
+
+    @staticmethod
+    def content(
+        chunks: int, containing: Mapping[int, int], highest: Mapping[int, float]
+    ) -> array[float]:
+        """Return the numbers that the file holds."""
+        terms = sorted(containing)
+        counts, weights = ([found[term] for term in terms] for found in (containing, highest))
+        return array("d", [chunks, *terms, *counts, *weights])
 
     @classmethod
-    def of(cls, numbers: array[int]) -> Frequencies:
-        """Rebuild them from `numbers`."""
-        return cls(numbers[0], dict(zip(numbers[1::2], numbers[2::2], strict=True)))
+    def read(cls, path: Path) -> TermStatistics:
+        numbers = array("d", path.read_bytes())
+        count = len(numbers) // 3
+        last = 2 * count + 1
+        return cls(numbers[0], numbers[1 : count + 1], numbers[count + 1 : last], numbers[last:])
 
-    def numbers(self) -> array[int]:
-        """Return the content of the file."""
-        pairs = (number for pair in self.containing.items() for number in pair)
-        return array("I", [self.documents, *pairs])
+    def of(self, term: int) -> tuple[float, float]:
+        """Return how many chunks contain the term, and its highest weight in one."""
+        place = bisect_left(self.terms, term)
+        if place == len(self.terms) or self.terms[place] != term:
+            return 0.0, 0.0
+        return self.containing[place], self.highest[place]
 
-    @classmethod
-    def pooled(cls, every: Sequence[Frequencies], terms: Iterable[int]) -> Frequencies:
-        """Return the frequencies of these terms in several books together."""
-        containing = {term: sum(one.containing.get(term, 0) for one in every) for term in terms}
-        return cls(sum(one.documents for one in every), containing)
 
-    def idf(self, term: int) -> float:
-        """Inverse document frequency (Robertson and Zaragoza 2009), as Qdrant computes it."""
-        containing = self.containing.get(term, 0)
-        return math.log((self.documents - containing + 0.5) / (containing + 0.5) + 1.0)
+def inverse_frequency(books: Sequence[TermStatistics], term: int) -> float:
+    """Inverse document frequency in all these books together, as Qdrant computes it in one.
+
+    Robertson and Zaragoza 2009.
+    """
+    containing = sum(one.of(term)[0] for one in books)
+    others = sum(one.chunks for one in books) - containing
+    return math.log((others + 0.5) / (containing + 0.5) + 1.0)
 
 
 @dataclass(eq=False)
@@ -81,8 +102,7 @@ class Generation:
 
     stored: StoredGeneration
     shard: edge.EdgeShard
-    terms: array[int]
-    """Content of the file with the document frequencies."""
+    terms: TermStatistics
     copy: TemporaryDirectory[str] | None = None
     """The copy that is open, if the index's disk is read-only or full."""
     _known: LRUCache[str, Chunk] = field(
@@ -96,19 +116,16 @@ class Generation:
         """Open a generation. IndexUnreadable unless its files and chunk count are as published."""
         with storage_errors(folder.path):
             stored = folder.stored(number)
-            stamp, path = stored.stamp(), stored.folder
+            path, chunks = stored.folder, stored.manifest.chunks
             stored.check()
-            terms = array("I", (path / TERMS).read_bytes())
             copy = copy_if_needed(path / SHARD)
             shard = load_shard(copy.name if copy else path / SHARD)
-            if stamp is None or stored.stamp() != stamp:
-                # The engine creates files of a shard that is removed while it is opened.
-                message = f"{path}: removed"
+            # Unreadable if it was removed: the engine creates the files of a shard anew.
+            folder.stored(number)
+            if (found := count(shard)) != chunks:
+                message = f"{path}: {found} chunks are there, not {chunks}"
                 raise IndexUnreadable(message)
-            if (found := count(shard)) != stored.manifest.chunks:
-                message = f"{path}: {found} chunks are there, not {stored.manifest.chunks}"
-                raise IndexUnreadable(message)
-            return cls(stored, shard, terms, copy)
+            return cls(stored, shard, TermStatistics.read(path / TERMS), copy)
 
     @classmethod
     def previous(cls, folder: BookFolder) -> Generation | None:
@@ -121,10 +138,6 @@ class Generation:
     @property
     def manifest(self) -> BookManifest:
         return self.stored.manifest
-
-    @cached_property
-    def frequencies(self) -> Frequencies:
-        return Frequencies.of(self.terms)
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -144,59 +157,28 @@ class Generation:
         return cut
 
     def search(
-        self,
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
-        pooled: Frequencies | None,
+        self, dense: Vector | None, sparse: SparseVector | None, limit: int, filter: SearchFilter
     ) -> Candidates:
-        """Return the best points by each vector that is not None.
-
-        Scores are those of the `pooled` document frequencies, or of the book's own.
-        """
-        queries = {}
+        """Return the best points by each vector that is not None; the engine adds no idf."""
+        queries: dict[str, edge.Query] = {}
         if dense is not None:
             one = self.manifest
             check_dimension(one.book, one.model, one.dimension, len(dense))
             queries["dense"] = edge.Query.Nearest(dense.tolist(), using=DENSE)
         if sparse is not None and sparse.indices:
-            terms = sparse_vector(self._weighted(sparse, pooled))
+            terms = edge.SparseVector(list(sparse.indices), list(sparse.values))
             queries["sparse"] = edge.Query.Nearest(terms, using=SPARSE)
-        found = self._query(list(queries.values()), limit, _condition(filter))
+        condition = _condition(filter)
+        requests = [
+            edge.QueryRequest(query=query, limit=limit, filter=condition, with_payload=False)
+            for query in queries.values()
+        ]
+        found = self.shard.query_batch(edge.QueryBatchRequest(requests))
         hits = {
             name: tuple(ScoredId(self.manifest.book, _id_text(p.id), p.score) for p in points)
             for name, points in zip(queries, found, strict=True)
         }
         return Candidates(**hits)
-
-    def best_scores(self, terms: Sequence[int], pooled: Frequencies | None) -> list[float]:
-        """Return the highest BM25 score of any point for each single term; 0 if no point has it."""
-        weighted = self._weighted(SparseVector(tuple(terms), (1.0,) * len(terms)), pooled)
-        queries = [
-            edge.Query.Nearest(edge.SparseVector([term], [value]), using=SPARSE)
-            for term, value in zip(terms, weighted.values, strict=True)
-        ]
-        return [found[0].score if found else 0.0 for found in self._query(queries, 1, None)]
-
-    def _query(
-        self, queries: Sequence[edge.Query], limit: int, condition: edge.Filter | None
-    ) -> list[list[edge.ScoredPoint]]:
-        requests = [
-            edge.QueryRequest(query=query, limit=limit, filter=condition, with_payload=False)
-            for query in queries
-        ]
-        return self.shard.query_batch(edge.QueryBatchRequest(requests))
-
-    def _weighted(self, sparse: SparseVector, pooled: Frequencies | None) -> SparseVector:
-        """Weight terms so that the engine's scores are those of the pooled document frequencies.
-
-        The engine counts them in its shard, and a shard has one book.
-        """
-        if pooled is None:
-            return sparse
-        factors = (pooled.idf(term) / self.frequencies.idf(term) for term in sparse.indices)
-        return replace(sparse, values=tuple(map(float.__mul__, sparse.values, factors)))
 
     def cached(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
         """Return those of the chunks that are in memory, by id."""
@@ -207,7 +189,7 @@ class Generation:
         """Return those of the chunks that are in this generation, by id; uses the cache."""
         found = self.cached(chunk_ids)
         if missing := [name for name in chunk_ids if name not in found]:
-            records = self.shard.retrieve([*missing], with_payload=True, with_vector=False)
+            records = self.shard.retrieve([*missing], with_payload=[CHUNK_FIELD], with_vector=False)
             fresh = {str(record.id): from_payload(record.payload) for record in records}
             with self._lock:
                 self._known.update(fresh)
@@ -215,13 +197,9 @@ class Generation:
         return found
 
     def matching(self, filter: SearchFilter) -> list[Chunk]:
-        """Return the chunks that match the filter, ascending by id; uses the cache."""
-        condition = _condition(filter)
-        chunk_ids = [str(record.id) for record in self._scroll(False, condition)]
-        if len(chunk_ids) >= _CACHED_CHUNKS:  # they would replace all that is cached
-            return [from_payload(record.payload) for record in self._scroll(True, condition)]
-        found = self.retrieve(chunk_ids)
-        return [found[name] for name in chunk_ids]
+        """Return the chunks that match the filter, ascending by id."""
+        records = self._scroll([CHUNK_FIELD], _condition(filter))
+        return [from_payload(record.payload) for record in records]
 
     async def pages(self) -> AsyncIterator[list[IndexPoint]]:
         """Yield all points in reading order."""
@@ -237,9 +215,7 @@ class Generation:
         records = self.shard.retrieve(list(chunk_ids), with_payload=True, with_vector=True)
         return {str(record.id): index_point(record.payload, record.vector) for record in records}
 
-    def _scroll(
-        self, payload: bool | list[str], condition: edge.Filter | None
-    ) -> Iterator[edge.Record]:
+    def _scroll(self, payload: list[str], condition: edge.Filter | None) -> Iterator[edge.Record]:
         """Yield the points that match, ascending by id."""
         offset = None
         while True:
@@ -250,6 +226,15 @@ class Generation:
             yield from records
             if offset is None:
                 return
+
+
+def load_shard(path: str | Path) -> edge.EdgeShard:
+    """Open a shard; it closes when its last reference is dropped."""
+    return edge.EdgeShard.load(os.fspath(path))
+
+
+def count(shard: edge.EdgeShard) -> int:
+    return shard.count(edge.CountRequest(exact=True))
 
 
 def _condition(filter: SearchFilter) -> edge.Filter | None:

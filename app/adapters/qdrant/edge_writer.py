@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import qdrant_edge as edge
 
-from app.adapters.qdrant.disk import require_space, size_on_disk
+from app.adapters.qdrant.disk import require_space, size_on_disk, storage_errors
 from app.adapters.qdrant.edge_folder import (
     SHARD,
     TERMS,
@@ -19,17 +20,19 @@ from app.adapters.qdrant.edge_folder import (
     StoredGeneration,
     write_durably,
 )
-from app.adapters.qdrant.edge_generation import Frequencies
-from app.adapters.qdrant.edge_shard import (
-    count,
-    create_shard,
-    load_shard,
-    storage_errors,
-    upsert,
+from app.adapters.qdrant.edge_generation import TermStatistics, count, load_shard
+from app.adapters.qdrant.payload import (
+    DENSE,
+    POSITION_FIELD,
+    SPARSE,
+    TAGS_FIELD,
+    check_count,
+    check_dimension,
+    to_payload,
 )
-from app.adapters.qdrant.payload import check_count, check_dimension
 from app.domain.errors import StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
+from app.domain.retrieval.query import SparseVector
 from app.services.threads import in_thread
 
 _log = logging.getLogger(__name__)
@@ -57,7 +60,7 @@ class EdgeWriter:
         self._on_switch = on_switch
         self._step = threading.Lock()
         self._shard: edge.EdgeShard | None = None
-        self._documents, self._containing = 0, Counter[int]()
+        self._chunks, self._containing, self._highest = 0, Counter[int](), dict[int, float]()
         with storage_errors(folder.path):
             self._lock = folder.lock()
         with self._running():
@@ -68,7 +71,7 @@ class EdgeWriter:
             self._path = self._generation / SHARD
             self._generation.mkdir()
             require_space(self._generation, _EMPTY_SHARD)
-            self._shard = create_shard(self._path, dimension)
+            self._shard = _create_shard(self._path, dimension)
 
     @in_thread
     def write(self, points: Sequence[IndexPoint]) -> None:
@@ -76,10 +79,9 @@ class EdgeWriter:
             for point in points:
                 check_dimension(self._book, "of this run", self._dimension, len(point.dense))
             require_space(self._generation, _EMPTY_SHARD + sum(map(_size, points)))
-            upsert(shard, points)
+            _upsert(shard, points)
             for point in points:
-                self._documents += bool(point.sparse.indices)
-                self._containing.update(point.sparse.indices)
+                self._count_terms(point.sparse)
 
     @in_thread
     def publish(self, manifest: BookManifest) -> BookManifest:
@@ -88,7 +90,7 @@ class EdgeWriter:
             shard.close()
             self._shard = None
             check_count(self._book, self._count_written(), manifest.chunks)
-            terms = Frequencies(self._documents, self._containing).numbers()
+            terms = TermStatistics.content(self._chunks, self._containing, self._highest)
             write_durably(self._generation / TERMS, terms.tobytes())
             size = size_on_disk(self._generation)
             published = replace(manifest, generation=self._number, size_bytes=size)
@@ -129,6 +131,13 @@ class EdgeWriter:
             except StorageError as error:
                 _log.warning("index.prune_failed", extra={"book": self._book, "reason": str(error)})
 
+    def _count_terms(self, vector: SparseVector) -> None:
+        self._chunks += bool(vector.indices)
+        self._containing.update(vector.indices)
+        for term, weight in zip(vector.indices, vector.values, strict=True):
+            if weight > self._highest.get(term, 0.0):
+                self._highest[term] = weight
+
     def _count_written(self) -> int:
         """Count the chunks as a reader would."""
         shard = load_shard(self._path)
@@ -136,6 +145,46 @@ class EdgeWriter:
         # Closing writes files, which must be complete before they are hashed.
         shard.close()
         return found
+
+
+def _create_shard(path: Path, dimension: int) -> edge.EdgeShard:
+    """Create an empty shard with its payload indexes at a `path` that does not exist.
+
+    `book` needs no index, since a shard has one book. There is no write-ahead log: an interrupted
+    build is discarded, and the log's lock would keep other processes from searching the generation.
+
+    All points stay in one open segment, whose searches are exact. Sealed segments of mapped files
+    take half the memory (56 MB for 20,000 chunks, not 100), and three times the disk.
+    """
+    mapped, cosine = edge.Memory.Cold, edge.Distance.Cosine
+    config = edge.EdgeConfig(
+        vectors={DENSE: edge.EdgeVectorParams(size=dimension, distance=cosine, memory=mapped)},
+        sparse_vectors={SPARSE: edge.EdgeSparseVectorParams(memory=mapped)},
+        wal_enabled=False,
+    )
+    path.mkdir()
+    shard = edge.EdgeShard.create(str(path), config)
+    keyword = edge.KeywordIndexParams(memory=mapped)
+    integer = edge.IntegerIndexParams(lookup=False, range=True, memory=mapped)
+    shard.update(edge.UpdateOperation.create_field_index(TAGS_FIELD, keyword))
+    shard.update(edge.UpdateOperation.create_field_index(POSITION_FIELD, integer))
+    return shard
+
+
+def _upsert(shard: edge.EdgeShard, points: Sequence[IndexPoint]) -> None:
+    """Write points one by one: the engine stores the points of one call in random order.
+
+    An open segment numbers terms in the order of writing and sums a question's terms in that order,
+    so a random order changes the last digit of scores. Single writes cost 0.06 ms a chunk.
+    """
+    for point in points:
+        vectors: dict[str, edge.NamedVector] = {DENSE: point.dense.tolist()}
+        if point.sparse.indices:
+            vectors[SPARSE] = edge.SparseVector(
+                list(point.sparse.indices), list(point.sparse.values)
+            )
+        new = edge.Point(point.chunk.chunk_id, vectors, to_payload(point.chunk))
+        shard.update(edge.UpdateOperation.upsert_points([new]))
 
 
 def _size(point: IndexPoint) -> int:

@@ -17,19 +17,18 @@ from app.adapters.qdrant.payload import (
     in_reading_order,
     index_point,
 )
-from app.adapters.qdrant.server_catalogue import Catalogue
+from app.adapters.qdrant.server_catalogue import Catalogue, damage
 from app.adapters.qdrant.server_client import public_address
 from app.adapters.qdrant.server_points import (
+    BATCH,
+    ServerStore,
     best_scores,
-    chunk_id_of,
     condition_of,
-    damage,
     point_id,
     search_points,
 )
 from app.adapters.qdrant.server_records import BookRecord, Records, StoredGeneration
-from app.adapters.qdrant.server_store import BATCH, ServerStore
-from app.adapters.qdrant.server_writer import ServerWriter, delete_others
+from app.adapters.qdrant.server_writer import ServerWriter, create_collections, delete_others
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, InputError, StorageError
@@ -69,7 +68,7 @@ class ServerIndex:
     async def begin(self, book: BookId, dimension: int) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         await self.books()  # for the server's version
-        await self._store.create(dimension)
+        await create_collections(self._store, dimension)
         record = await self._records.take(BookId(book))
         switched = self._catalogue.look_again
         writer = ServerWriter(self._records, record, dimension, switched)
@@ -167,12 +166,12 @@ class ServerIndex:
         return Snapshot(current.manifest, self._in_reading_order(current))
 
     async def _in_reading_order(self, one: StoredGeneration) -> AsyncIterator[list[IndexPoint]]:
-        key, collection = one.key, self._store.points(one.manifest.dimension)
-        condition = condition_of({key: one.manifest.book})
+        collection = self._store.points(one.manifest.dimension)
+        condition = condition_of({one.key: one.manifest.book})
         records = self._store.scroll(collection, condition, list(ORDER_FIELDS))
-        ids = in_reading_order([(chunk_id_of(key, one.id), one.payload) async for one in records])
+        ids = in_reading_order([(str(found.id), found.payload) async for found in records])
         for start in range(0, len(ids), BATCH):
-            asked = [point_id(key, chunk_id) for chunk_id in ids[start : start + BATCH]]
+            asked = ids[start : start + BATCH]
             read = await self._store.client.retrieve(collection, asked, with_vectors=True)
             found = {one.id: index_point(one.payload, one.vector) for one in read}
             yield [found[one] for one in asked if one in found]

@@ -1,18 +1,31 @@
-"""The books on a server, from their records, cached for at most half a second."""
+"""The books on a server, from their records, cached for at most half a second; their damage.
+
+The server does not notice that points were deleted, or that a file was zeroed while it was down: it
+answers from what is left.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
+from array import array
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
 
+from qdrant_client import models
+
+from app.adapters.qdrant.payload import index_point
 from app.adapters.qdrant.server_errors import check_version
-from app.adapters.qdrant.server_points import missing_points
-from app.adapters.qdrant.server_records import BookRecord, Records
+from app.adapters.qdrant.server_points import GENERATION_FIELD, ServerStore, condition_of, match_any
+from app.adapters.qdrant.server_records import BookRecord, Records, StoredGeneration
 from app.domain.book_id import BookId, is_book_id
-from app.domain.errors import BookNotFound, IndexUnreadable
-from app.domain.indexed_book import BookList, Damage
+from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
+from app.domain.indexed_book import BookList, BookManifest, Damage, IndexPoint
+
+CHECKSUM_FIELD = "checksum"
+"""Payload field with the `checksum` of the point."""
 
 _RECHECK_SECONDS = 0.5
 """Minimum time between two requests for the revisions of the records."""
@@ -109,3 +122,72 @@ class Catalogue:
         books = BookList(one.generations[0].manifest for one in served.values())
         if books.named() != self._books.named():
             self._books = books
+
+
+async def missing_points(
+    store: ServerStore, generations: Sequence[StoredGeneration]
+) -> dict[str, str]:
+    """Count the points; return the faults of the generations that lack some, by key."""
+    found: dict[str, str] = {}
+    for dimension in {one.manifest.dimension for one in generations}:
+        some = [one for one in generations if one.manifest.dimension == dimension]
+        try:
+            counts = await _counts(store, store.points(dimension), [one.key for one in some])
+        except StorageError as error:  # such as a missing collection
+            found |= {one.key: str(error) for one in some}
+            continue
+        for one in some:
+            count, chunks = counts.get(one.key, 0), one.manifest.chunks
+            if count != chunks:
+                found[one.key] = _fault(store, one.manifest, f"it has {count} of {chunks} chunks")
+    return found
+
+
+async def damage(store: ServerStore, generation: StoredGeneration) -> str:
+    """Read every point of a generation; return what is wrong, or ""."""
+    manifest = generation.manifest
+    condition = condition_of({generation.key: manifest.book})
+    try:
+        records = store.scroll(store.points(manifest.dimension), condition, vectors=True)
+        intact = sum([_is_intact(record) async for record in records])
+    except StorageError as error:
+        return str(error)
+    if intact == manifest.chunks:
+        return ""
+    return _fault(store, manifest, f"it has {intact} of {manifest.chunks} chunks as published")
+
+
+def _fault(store: ServerStore, manifest: BookManifest, fault: str) -> str:
+    where = f"{store.address} {manifest.book} generation {manifest.generation}"
+    return f"{where}: {fault}; ingest the book again"
+
+
+async def _counts(store: ServerStore, collection: str, keys: Sequence[str]) -> Mapping[str, int]:
+    some = models.Filter(must=[match_any(GENERATION_FIELD, keys)])
+    answer = await store.client.facet(
+        collection, GENERATION_FIELD, facet_filter=some, limit=len(keys), exact=True
+    )
+    return {str(hit.value): hit.count for hit in answer.hits}
+
+
+def checksum(payload: Mapping[str, object], point: IndexPoint) -> str:
+    """Return a 128-bit hash of payload, sparse vector, and signs of the dense one, in hex.
+
+    Stores scale dense vectors to length 1 and sort the terms of sparse ones; both keep the hash.
+    """
+    digest = blake2b(json.dumps(payload, sort_keys=True).encode(), digest_size=16)
+    terms = sorted(zip(point.sparse.indices, point.sparse.values, strict=True))
+    digest.update(array("I", [term for term, _ in terms]).tobytes())
+    digest.update(array("f", [value for _, value in terms]).tobytes())
+    digest.update(bytes(value > 0 for value in point.dense))
+    return digest.hexdigest()
+
+
+def _is_intact(record: models.Record) -> bool:
+    """Whether the point has the checksum that is in its payload."""
+    payload = dict(record.payload or {})
+    stated = payload.pop(CHECKSUM_FIELD, None)
+    try:
+        return bool(stated == checksum(payload, index_point(payload, record.vector)))
+    except (IndexUnreadable, AttributeError, KeyError, TypeError):
+        return False

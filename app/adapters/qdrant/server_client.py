@@ -45,7 +45,7 @@ _PAUSE_SECONDS = 0.05
 _READY_SECONDS = 1.0
 _NONE_READY = "no node of the cluster is ready"
 
-_WRITES = ("create", "delete", "overwrite", "upsert")
+_WRITES = ("create", "delete", "upsert")
 """What the names of calls that change something begin with."""
 
 _HTTP_PORT = 6333

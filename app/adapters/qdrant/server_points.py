@@ -1,38 +1,86 @@
-"""Points of all books in one collection: their ids, searches, and checks of given generations.
+"""What is stored on a Qdrant server under one prefix, and searches of it.
 
-The server does not notice that points were deleted, or that a file was zeroed while it was down: it
-answers from what is left.
+`<prefix>~books` has a record for each book (`server_records`), `<prefix>~<dimension>` the points of
+all books with vectors of this dimension. Collections are created when first needed.
 """
 
 from __future__ import annotations
 
 import uuid
-from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
-from qdrant_client import models
+from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.payload import (
-    DENSE,
-    POSITION_FIELD,
-    SPARSE,
-    TAGS_FIELD,
-    TENANT_FIELD,
-    conditions,
-    index_point,
-    to_payload,
-)
-from app.adapters.qdrant.server_records import StoredGeneration
-from app.adapters.qdrant.server_store import GENERATION_FIELD, ServerStore, match_any
+from app.adapters.qdrant.payload import DENSE, POSITION_FIELD, SPARSE, TAGS_FIELD, conditions
 from app.domain.book_id import BookId
-from app.domain.errors import IndexUnreadable, StorageError
-from app.domain.indexed_book import BookManifest, IndexPoint
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 
-_CHECKSUM_FIELD = "checksum"
-"""Payload field with the `_checksum` of the point."""
+TENANT_FIELD = "book"
+GENERATION_FIELD = "generation"
+
+BATCH = 256
+"""Points in one upsert or read with vectors: about 1 MB at 1,024 dimensions."""
+
+PAGE = 1_000
+"""Points in one page of a scroll."""
+
+Scope = Mapping[str, BookId]
+"""The generations that are searched in one collection, and the book of each."""
+
+_EVERYTHING = SearchFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStore:
+    """The collections of one prefix. No request is sent before a method is called."""
+
+    client: AsyncQdrantClient
+    prefix: str
+    address: str
+    """For messages."""
+    replicas: int = 1
+    """Copies of each new collection. For high availability use 3 nodes and 2 replicas."""
+
+    @property
+    def books(self) -> str:
+        return f"{self.prefix}~books"
+
+    def points(self, dimension: int) -> str:
+        return f"{self.prefix}~{dimension}"
+
+    async def scroll(
+        self,
+        collection: str,
+        condition: models.Filter,
+        payload: bool | list[str] = True,
+        *,
+        vectors: bool = False,
+    ) -> AsyncIterator[models.Record]:
+        """Yield all records that match; one request per page."""
+        offset = None
+        while True:
+            records, offset = await self.client.scroll(
+                collection,
+                scroll_filter=condition,
+                limit=BATCH if vectors else PAGE,
+                offset=offset,
+                with_payload=payload,
+                with_vectors=vectors,
+            )
+            for record in records:
+                yield record
+            if offset is None:
+                return
+
+    async def delete_points(self, condition: models.Filter) -> None:
+        """Delete the points of any dimension that match."""
+        start = f"{self.prefix}~"
+        for one in (await self.client.get_collections()).collections:
+            if one.name.startswith(start) and one.name.removeprefix(start).isdigit():
+                await self.client.delete(one.name, points_selector=condition, wait=True)
 
 
 def point_id(generation: str, chunk_id: str) -> str:
@@ -47,26 +95,6 @@ def chunk_id_of(generation: str, found: object) -> str:
 @lru_cache(maxsize=65_536)
 def _mask(generation: str) -> int:
     return int.from_bytes(blake2b(generation.encode(), digest_size=16).digest(), "big")
-
-
-def _checksum(point: IndexPoint) -> str:
-    """Return a 128-bit hash of the chunk with its id, the sparse vector, and the signs of the dense
-    one, in hex.
-
-    Stores scale dense vectors to length 1 and sort the terms of sparse ones; both keep the hash.
-    """
-    digest = blake2b(repr(point.chunk).encode(), digest_size=16)
-    terms = sorted(zip(point.sparse.indices, point.sparse.values, strict=True))
-    digest.update(array("I", [term for term, _ in terms]).tobytes())
-    digest.update(array("f", [value for _, value in terms]).tobytes())
-    digest.update(bytes(value > 0 for value in point.dense))
-    return digest.hexdigest()
-
-
-Scope = Mapping[str, BookId]
-"""The generations that are searched in one collection, and the book of each."""
-
-_EVERYTHING = SearchFilter()
 
 
 async def search_points(
@@ -103,11 +131,11 @@ def _bm25_request(scope: Scope, sparse: SparseVector) -> models.QueryRequest:
     """Request whose document frequencies are those of the scope."""
     corpus = models.IdfCorpusParams(corpus=condition_of(scope))
     return models.QueryRequest(
-        query=_sparse(sparse), using=SPARSE, params=models.SearchParams(idf=corpus)
+        query=sparse_vector(sparse), using=SPARSE, params=models.SearchParams(idf=corpus)
     )
 
 
-def _sparse(vector: SparseVector) -> models.SparseVector:
+def sparse_vector(vector: SparseVector) -> models.SparseVector:
     return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
 
 
@@ -139,68 +167,5 @@ def condition_of(scope: Scope, filter: SearchFilter = _EVERYTHING) -> models.Fil
     return models.Filter(must=must)
 
 
-def point_of(generation: str, point: IndexPoint) -> models.PointStruct:
-    vectors: dict[str, models.Vector] = {DENSE: point.dense.tolist()}
-    if point.sparse.indices:
-        vectors[SPARSE] = _sparse(point.sparse)
-    return models.PointStruct(
-        id=point_id(generation, point.chunk.chunk_id),
-        vector=vectors,
-        payload=to_payload(point.chunk)
-        | {GENERATION_FIELD: generation, _CHECKSUM_FIELD: _checksum(point)},
-    )
-
-
-async def missing_points(
-    store: ServerStore, generations: Sequence[StoredGeneration]
-) -> dict[str, str]:
-    """Count the points; return the faults of the generations that lack some, by key."""
-    found: dict[str, str] = {}
-    for dimension in {one.manifest.dimension for one in generations}:
-        some = [one for one in generations if one.manifest.dimension == dimension]
-        try:
-            counts = await _counts(store, store.points(dimension), [one.key for one in some])
-        except StorageError as error:  # such as a missing collection
-            found |= {one.key: str(error) for one in some}
-            continue
-        for one in some:
-            count, chunks = counts.get(one.key, 0), one.manifest.chunks
-            if count != chunks:
-                found[one.key] = _fault(store, one.manifest, f"it has {count} of {chunks} chunks")
-    return found
-
-
-async def damage(store: ServerStore, generation: StoredGeneration) -> str:
-    """Read every point of a generation; return what is wrong, or ""."""
-    manifest = generation.manifest
-    condition = condition_of({generation.key: manifest.book})
-    try:
-        records = store.scroll(store.points(manifest.dimension), condition, vectors=True)
-        intact = sum([_is_intact(record) async for record in records])
-    except StorageError as error:
-        return str(error)
-    if intact == manifest.chunks:
-        return ""
-    return _fault(store, manifest, f"it has {intact} of {manifest.chunks} chunks as published")
-
-
-def _fault(store: ServerStore, manifest: BookManifest, fault: str) -> str:
-    where = f"{store.address} {manifest.book} generation {manifest.generation}"
-    return f"{where}: {fault}; ingest the book again"
-
-
-async def _counts(store: ServerStore, collection: str, keys: Sequence[str]) -> Mapping[str, int]:
-    some = models.Filter(must=[match_any(GENERATION_FIELD, keys)])
-    answer = await store.client.facet(
-        collection, GENERATION_FIELD, facet_filter=some, limit=len(keys), exact=True
-    )
-    return {str(hit.value): hit.count for hit in answer.hits}
-
-
-def _is_intact(record: models.Record) -> bool:
-    """Whether the point has the checksum that is in its payload."""
-    payload = record.payload or {}
-    try:
-        return bool(payload[_CHECKSUM_FIELD] == _checksum(index_point(payload, record.vector)))
-    except (IndexUnreadable, AttributeError, KeyError, TypeError):
-        return False
+def match_any(field: str, values: Sequence[str]) -> models.FieldCondition:
+    return models.FieldCondition(key=field, match=models.MatchAny(any=list(values)))

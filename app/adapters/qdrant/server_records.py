@@ -14,16 +14,17 @@ import time
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from pydantic import TypeAdapter, ValidationError
 from qdrant_client import models
 
-from app.adapters.qdrant.payload import manifest_from_json, manifest_to_json
+from app.adapters.qdrant.payload import LAYOUT
 from app.adapters.qdrant.server_errors import CollectionMissing
-from app.adapters.qdrant.server_store import ServerStore, match_any
+from app.adapters.qdrant.server_points import ServerStore, match_any
 from app.domain.book_id import BookId
-from app.domain.errors import IndexBusy, IndexUnreadable, StorageError
+from app.domain.errors import IndexBusy, StorageError
 from app.domain.indexed_book import BookManifest
 
 _ATTEMPTS = 3
@@ -75,6 +76,9 @@ class BookRecord:
                 f"for it to end, or stop it; if it was killed, try again in {rest:.0f} s"
             )
             raise IndexBusy(message)
+
+
+_RECORD = TypeAdapter(BookRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,23 +154,17 @@ class Records:
         The write ordering is `MEDIUM`: a leader among the live replicas orders the writes. `STRONG`
         would refuse all writes while one fixed leader is down.
         """
-        payload, ordering = _payload(new), models.WriteOrdering.MEDIUM
-        if old.revision:
-            await self.store.client.overwrite_payload(
-                self.store.books,
-                payload=payload,
-                points=_as_read(old),
-                wait=True,
-                ordering=ordering,
-            )
-        else:
-            await self.store.client.upsert(
-                self.store.books,
-                points=[models.PointStruct(id=_point_id(new.book), vector={}, payload=payload)],
-                wait=True,
-                ordering=ordering,
-                update_filter=_as_read(old),
-            )
+        payload = {"layout": LAYOUT, **_RECORD.dump_python(new, mode="json")}
+        point = models.PointStruct(id=_point_id(new.book), vector={}, payload=payload)
+        mode = models.UpdateMode.UPDATE_ONLY if old.revision else models.UpdateMode.INSERT_ONLY
+        await self.store.client.upsert(
+            self.store.books,
+            points=[point],
+            wait=True,
+            ordering=models.WriteOrdering.MEDIUM,
+            update_filter=_as_read(old),
+            update_mode=mode,
+        )
 
     async def delete(self, record: BookRecord) -> None:
         """Delete the record unless another process has written it since."""
@@ -175,30 +173,12 @@ class Records:
 
     def _record(self, point: models.Record) -> BookRecord:
         data = point.payload or {}
-        found = BookRecord(BookId(str(data.get("book"))), str(data.get("revision")))
-        with suppress(KeyError, TypeError):  # no lease
-            found = replace(found, lease=Lease(**data["lease"]))
-        where = f"{self.store.address} {found.book}"
-        try:
-            generations = tuple(
-                StoredGeneration(one["key"], manifest_from_json(one["manifest"], where))
-                for one in data.get("generations") or ()
-            )
-        except (IndexUnreadable, KeyError, TypeError) as error:
-            return replace(found, fault=str(error))
-        return replace(found, generations=generations)
-
-
-def _payload(record: BookRecord) -> dict[str, object]:
-    generations = [
-        {"key": one.key, "manifest": manifest_to_json(one.manifest)} for one in record.generations
-    ]
-    return {
-        "book": record.book,
-        "revision": record.revision,
-        "generations": generations,
-        "lease": record.lease and asdict(record.lease),
-    }
+        if data.get("layout") == LAYOUT:
+            with suppress(ValidationError):
+                return _RECORD.validate_python(data)
+        book = BookId(str(data.get("book")))
+        fault = f"{self.store.address} {book}: not an index of layout {LAYOUT}; ingest it again"
+        return BookRecord(book, str(data.get("revision")), fault=fault)
 
 
 def _as_read(record: BookRecord) -> models.Filter:

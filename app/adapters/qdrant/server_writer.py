@@ -5,28 +5,100 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from qdrant_client import models
 
 from app.adapters.qdrant.payload import (
-    TENANT_FIELD,
+    DENSE,
+    POSITION_FIELD,
+    SPARSE,
+    TAGS_FIELD,
     check_count,
     check_dimension,
+    to_payload,
 )
-from app.adapters.qdrant.server_points import condition_of, missing_points, point_of
+from app.adapters.qdrant.server_catalogue import CHECKSUM_FIELD, checksum, missing_points
+from app.adapters.qdrant.server_points import (
+    BATCH,
+    GENERATION_FIELD,
+    TENANT_FIELD,
+    ServerStore,
+    condition_of,
+    match_any,
+    point_id,
+    sparse_vector,
+)
 from app.adapters.qdrant.server_records import BookRecord, Lease, Records, StoredGeneration
-from app.adapters.qdrant.server_store import BATCH, GENERATION_FIELD, ServerStore, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import RagError, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
 
 _log = logging.getLogger(__name__)
 
-
 RENEW_SECONDS = 20.0
+
+
+async def create_collections(store: ServerStore, dimension: int) -> None:
+    """Create the two collections and their indexes where they are missing. StorageError."""
+    await _create(
+        store,
+        store.books,
+        {"revision": models.PayloadSchemaType.KEYWORD},
+        vectors_config={},
+        # If fewer replicas than this factor accept a write, Qdrant reports an error but keeps the
+        # write on those that did. With 1, replicas that failed are disabled instead, so two
+        # replicas of a record never differ.
+        write_consistency_factor=1,
+    )
+    keyword, integer = models.KeywordIndexType.KEYWORD, models.IntegerIndexType.INTEGER
+    other = models.KeywordIndexParams(type=keyword, enable_hnsw=False)
+    await _create(
+        store,
+        store.points(dimension),
+        {
+            # The tenant key alone has an HNSW graph for each value, that is, each book. The other
+            # fields filter within a book: few enough points match to compare them all.
+            TENANT_FIELD: models.KeywordIndexParams(type=keyword, is_tenant=True),
+            GENERATION_FIELD: other,
+            TAGS_FIELD: other,
+            POSITION_FIELD: models.IntegerIndexParams(type=integer, enable_hnsw=False),
+        },
+        vectors_config={
+            DENSE: models.VectorParams(size=dimension, distance=models.Distance.COSINE)
+        },
+        sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+        # One HNSW graph for each book, and one over all for questions without a book.
+        hnsw_config=models.HnswConfigDiff(m=16, payload_m=16),
+        # Writes go on while a node of two replicas is lost; of three, two agree.
+        write_consistency_factor=(store.replicas + 1) // 2,
+    )
+
+
+async def _create(
+    store: ServerStore,
+    name: str,
+    indexes: Mapping[str, models.PayloadSchemaType | models.PayloadSchemaParams],
+    **layout: Any,  # noqa: ANN401 - arguments of `create_collection`
+) -> None:
+    if not await store.client.collection_exists(name):
+        try:
+            await store.client.create_collection(
+                name,
+                shard_number=1,  # document frequencies are counted in each shard
+                replication_factor=store.replicas,
+                **layout,
+            )
+        except StorageError:
+            if not await store.client.collection_exists(name):  # by another process
+                raise
+    present = (await store.client.get_collection(name)).payload_schema or {}
+    for field, schema in indexes.items():
+        if field not in present:
+            await store.client.create_payload_index(name, field, field_schema=schema, wait=True)
 
 
 async def delete_others(
@@ -64,7 +136,7 @@ class ServerWriter:
         self._count = 0
         self._renewing: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
-        self._may_be_published = self._done = False
+        self._done = False
 
     async def start(self) -> None:
         """Delete leftovers of a crash and begin to renew the lease. StorageError."""
@@ -79,7 +151,7 @@ class ServerWriter:
         for point in points:
             check_dimension(self._book, "of this run", self._dimension, len(point.dense))
         for start in range(0, len(points), BATCH):
-            batch = [point_of(self._key, point) for point in points[start : start + BATCH]]
+            batch = [_point_of(self._key, point) for point in points[start : start + BATCH]]
             await self._store.client.upsert(self._collection, points=batch, wait=True)
             self._count += len(batch)
 
@@ -95,9 +167,7 @@ class ServerWriter:
         intact = [one for one in kept if one.key not in missing][:1]
         await self._switch(BookRecord(self._book, generations=(current, *intact)))
         try:
-            for one in kept:
-                if one not in intact:
-                    await self._delete(one.key)
+            await self._delete([one.key for one in kept if one not in intact])
         except RagError as error:
             self._warn("index.prune_failed", error)
         return published
@@ -105,7 +175,6 @@ class ServerWriter:
     async def _switch(self, new: BookRecord) -> None:
         """Put the new record, without a lease, in place of ours."""
         await self._stop_renewing()
-        self._may_be_published = True
         try:
             await self._records.put(self._record, new)
         except StorageError as error:
@@ -126,14 +195,15 @@ class ServerWriter:
             # The record first: with its new revision, a publication that is still under way fails.
             # If this write fails, the generation may be current; if not, the next run deletes it.
             record = await self._records.put(self._record, replace(self._record, lease=None))
-            await self._delete(self._key)
-            if not record.generations and not self._may_be_published:
+            await self._delete([self._key])
+            if not record.generations:
                 await self._records.delete(record)
         except RagError as error:
             self._warn("index.prune_failed", error)
 
-    async def _delete(self, key: str) -> None:
-        await self._store.delete_points(condition_of({key: self._book}))
+    async def _delete(self, keys: Sequence[str]) -> None:
+        if keys:
+            await self._store.delete_points(condition_of(dict.fromkeys(keys, self._book)))
 
     async def _renew_lease(self) -> None:
         """Renew the lease meanwhile: embedding a book can take hours."""
@@ -157,3 +227,16 @@ class ServerWriter:
 
     def _warn(self, event: str, error: RagError) -> None:
         _log.warning(event, extra={"book": self._book, "reason": str(error)})
+
+
+def _point_of(generation: str, point: IndexPoint) -> models.PointStruct:
+    vectors: dict[str, models.Vector] = {DENSE: point.dense.tolist()}
+    if point.sparse.indices:
+        vectors[SPARSE] = sparse_vector(point.sparse)
+    payload = to_payload(point.chunk)
+    payload |= {TENANT_FIELD: point.chunk.book, GENERATION_FIELD: generation}
+    return models.PointStruct(
+        id=point_id(generation, point.chunk.chunk_id),
+        vector=vectors,
+        payload=payload | {CHECKSUM_FIELD: checksum(payload, point)},
+    )

@@ -10,13 +10,16 @@ from typing import ClassVar
 from lxml.html import HtmlElement
 from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 
-from app.adapters.reading.definitions import glossary_drafts, reference_drafts
 from app.adapters.reading.drafts import EDGE, NO_SPAN, Draft, compose, runs_of, unshown
 from app.adapters.reading.inline import inline
 from app.adapters.reading.listings import code_language, code_text
-from app.adapters.reading.lists import read_list
+from app.adapters.reading.lists_and_tables import (
+    glossary_drafts,
+    read_list,
+    read_table,
+    reference_drafts,
+)
 from app.adapters.reading.sections import titled_kind
-from app.adapters.reading.tables import read_table
 from app.adapters.reading.tree import Tree, own_id, source_span
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Figure
 from app.domain.errors import FileRefused
@@ -128,21 +131,15 @@ class _Blocks:
         return [Draft(BlockKind.HEADING, text, level=level, element_id=_heading_id(element))]
 
     def _code(self, element: HtmlElement) -> list[Draft]:
-        # mdBook writes a listing as one <pre> in another.
+        # mdBook writes a listing as one <pre> in another, Scribble as a table of its lines.
         pres = [one for one in element.iter("pre") if one.find(".//pre") is None]
-        drafts = _lead_in(self._take_title(element, "code_title"))
+        pres = pres or [one for one in (element,) if one.tag in ("table", "blockquote")]
+        found = _lead_in(self._take_title(element, "code_title"))
         for pre in pres:
             language, own = code_language(pre, element), own_id(pre)
-            drafts.append(
-                Draft(
-                    BlockKind.CODE,
-                    code_text(pre),
-                    source_span(pre),
-                    language=language,
-                    element_id=own,
-                )
-            )
-        return drafts if pres else self.of(element)
+            code = Draft(BlockKind.CODE, code_text(pre), source_span(pre))
+            found.append(replace(code, language=language, element_id=own))
+        return found if pres else self.of(element)
 
     def _container(self, element: HtmlElement) -> list[Draft]:
         kind = _CONTAINERS[self._roles[element]]

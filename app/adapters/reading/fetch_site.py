@@ -98,17 +98,14 @@ class _Crawl:
             self.root = f"{above}/" if is_page else f"{url}/"
             await self.requests.read_robots(url)
             if not self.requests.may_fetch(url):
-                message = f"{url}: the site's robots.txt does not allow {AGENT} to read it"
-                raise InputError(message)
+                raise InputError(f"{url}: the site's robots.txt does not allow {AGENT} to read it")
             fault, target = self._kept(url, await self._get(url))
             if not fault:
                 return self._add([url])
             if not target:
-                message = f"{url}: {fault}, so no HTML page; give the book's address"
-                raise InputError(message)
+                raise InputError(f"{url}: {fault}, so no HTML page; give the book's address")
             url = checked_base_url(target)
-        message = f"{address}: redirects in a loop"
-        raise InputError(message)
+        raise InputError(f"{address}: redirects in a loop")
 
     async def run(self, phases: Phases) -> None:
         """Fetch the pages of the sitemap; without one, those that links lead to."""
@@ -140,8 +137,7 @@ class _Crawl:
                 self.found.add(file)
                 self.waiting.append(url)
         if len(self.found) > MAX_PAGES:
-            message = f"more than {MAX_PAGES:,} pages: give a part of it"
-            raise InputError(message)
+            raise InputError(f"more than {MAX_PAGES:,} pages: give a part of it")
 
     async def _sitemap(self) -> list[str]:
         """Return the pages below the root that the site's sitemaps list."""

@@ -22,7 +22,7 @@ _BASE = re.compile(r"(?:\d|\)|(?<![^\W_])[^\W\d_])$")
 MAX_TERM_WORDS = 6
 """A longer emphasised phrase is not a term."""
 UNKNOWN = "x-unknown"
-"""Element for a place that only the site's generator can resolve, with what is known of it."""
+"""Element for a place that only the site's generator can resolve."""
 _BLOCKISH = frozenset("p div li td th dd dt section article figure h1 h2 h3 h4 h5 h6 pre".split())
 
 
@@ -79,8 +79,6 @@ class _Reading:
             self._picture(element)
         elif tag == "input":
             self._checkbox(element)
-        elif tag == UNKNOWN and element.text:
-            self._shown(element.text)
         elif tag == UNKNOWN or self._tree.has("footnote_mark", element):
             self._out.append(GAP)
         elif tag == "sup" and self._is_exponent(element):

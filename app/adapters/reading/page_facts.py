@@ -23,6 +23,10 @@ _FALLBACK = "//nav | //*[@role='navigation'] | //aside"
 _FURNITURE = ("footer", "header", "main", "article")
 _WORDS = 6
 """Words of a paragraph that is more than a label."""
+_INDEX = re.compile(r"\bindex\b", re.IGNORECASE)
+_INDEX_LINKS = 20
+_INDEX_SHARE = 0.65
+"""Least links of an index, and their share of its text in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,8 @@ class PageFacts:
     """Links and frames in the order of the page, without those of the navigation."""
     paragraphs: frozenset[int]
     """Hashes of its paragraphs and listings, without those of a few words."""
+    is_index: bool
+    """Whether it is an index of terms: its title says so, and most of its text is in many links."""
 
     @property
     def all_links(self) -> Iterator[str]:
@@ -82,6 +88,7 @@ def resolved(href: str, folder: str) -> str:
 def read_facts(data: bytes, file: str) -> PageFacts:
     """Read what the page in this file, relative to the site's folder, says."""
     root = parse(data, file)
+    title = " ".join((root.findtext(".//head/title") or "").split())
     base = next((one.get("href", "") for one in root.iter("base") if one.get("href")), "")
     folder = posixpath.dirname(file)
     folder = resolved(base, folder) if base and "://" not in base else folder
@@ -95,7 +102,7 @@ def read_facts(data: bytes, file: str) -> PageFacts:
     return PageFacts(
         file,
         theme,
-        " ".join((root.findtext(".//head/title") or "").split()),
+        title,
         (metas.get("og:site_name") or metas.get("book:title", "")).strip(),
         (root.get("lang") or root.get("xml:lang") or "").strip(),
         _first(folder, root.xpath("//link[@rel='canonical']")),
@@ -108,7 +115,16 @@ def read_facts(data: bytes, file: str) -> PageFacts:
         tuple(_entries(theme.select("contents", root), theme, file, folder)),
         tuple(_links(root, folder, {"", *(entry.target for entry in navigation)})),
         frozenset(hash(text.strip()) for text in texts if text.count(" ") >= _WORDS - 1),
+        content is not None and _INDEX.search(title) is not None and _is_index(content),
     )
+
+
+def _is_index(content: HtmlElement) -> bool:
+    links = content.findall(".//a[@href]")
+    if len(links) < _INDEX_LINKS:
+        return False
+    linked = sum(len(_text(one)) for one in links)
+    return linked > _INDEX_SHARE * len(_text(content))
 
 
 def _meta_name(meta: HtmlElement) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from app.adapters.reading.blocks import page_drafts
@@ -15,19 +17,31 @@ from app.adapters.reading.documents import (
     build_document,
     left_out_warning,
 )
+from app.adapters.reading.hidden_text import prompt_injections
 from app.adapters.reading.markdown.render import render
-from app.adapters.reading.prompt_injections import prompt_injections
-from app.adapters.reading.shown_text import shown_text
 from app.adapters.reading.site_pages import PAGE_SUFFIXES
 from app.adapters.reading.source_files import SourceFiles, front_matter
-from app.adapters.reading.stamping import marked
-from app.adapters.reading.tree import page_tree, parse
+from app.adapters.reading.tree import (
+    HIDDEN_CODE,
+    NOT_RENDERED,
+    is_rendered,
+    marked,
+    page_tree,
+    parse,
+)
 from app.domain.document import Document, Site, SourceWarning
 from app.domain.urls import PageText, encoded_url
+from app.services.check_links import BuiltPage
 from app.services.phases import Advance
 
 _MAX_ADDRESS = 2_000
 """Characters; a longer address of an image, such as one that holds the image itself, is none."""
+_INLINE = (
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q rp rt"
+    " ruby s samp small span strike strong sub sup time tt u var wbr"
+).split()
+"""Every other element begins and ends a block. A text fragment cannot cross a block."""
+_MAYBE_HIDDEN = f"//*[{' or '.join(f'contains(@class, {name!r})' for name in HIDDEN_CODE)}]"
 
 
 @dataclass(slots=True)
@@ -141,3 +155,33 @@ def _image_url(src: str, page_url: str, folder_url: str) -> str:
         known = parts.scheme in ("", "http", "https")
         return encoded_url(parts._replace(scheme=parts.scheme or "https").geturl()) if known else ""
     return encoded_url(url) if url.startswith("/") and not parts.scheme else ""
+
+
+def shown_text(root: HtmlElement) -> PageText:
+    """Return the text of a parsed page by blocks."""
+    page = deepcopy(root)
+    for element in page.xpath(_MAYBE_HIDDEN):
+        if not is_rendered(element):
+            element.drop_tree()
+    etree.strip_elements(page, *NOT_RENDERED, with_tail=False)
+    etree.strip_tags(page, *_INLINE)
+    return PageText.of(filter(str.strip, page.itertext()))
+
+
+def page_at(files: SourceFiles, base_url: str, url: str) -> BuiltPage | None:
+    """Return the page that a static host serves at this URL; None if there is no file.
+
+    `base_url` is the URL of the folder in the book's links.
+    """
+    path, base = urlsplit(url).path, urlsplit(base_url).path.rstrip("/")
+    inside = path.removeprefix(f"{base}/") if path.startswith(f"{base}/") else ""
+    name = unquote(inside).strip("/")
+    tries = (name, f"{name}.html", f"{name}/index.html") if name else ("index.html",)
+    file = next(filter(files.has, tries), "")
+    return read_page(files.data(file)) if file else None
+
+
+def read_page(html: bytes) -> BuiltPage:
+    """Read the ids and the text of a page, also in closed details and hidden tabs."""
+    root = parse(html, "")
+    return BuiltPage(frozenset(map(str, root.xpath("//@id | //a/@name"))), shown_text(root))

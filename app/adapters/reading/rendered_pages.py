@@ -16,7 +16,7 @@ import nh3
 from lxml.html import HtmlElement
 
 from app.adapters.reading.formulas import TAG as FORMULA
-from app.adapters.reading.hidden import drop_hidden
+from app.adapters.reading.hidden_text import drop_hidden
 from app.adapters.reading.tree import SPAN, parse
 from app.domain.document import Block, Book, Document
 from app.domain.urls import encoded_path

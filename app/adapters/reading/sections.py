@@ -1,4 +1,4 @@
-"""Kinds of blocks that follow from their title or their section's heading: exercises, solutions,
+"""The sections of a page, and the kinds that their headings give to blocks: exercises, solutions,
 glossary entries, references.
 """
 
@@ -60,10 +60,17 @@ _SEPARATE = frozenset(
 """Blocks that do not become part of an exercise or entry around them."""
 
 
+_INNERMOST = 7
+"""The level of a section that ends at the next heading."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Section:
-    heading: str
+class Section:
     level: int
+    path: tuple[str, ...]
+    """The page's title and the headings down to its own."""
+    anchor: str
+    """The id of the innermost heading that has one."""
     holds: BlockKind | None
     """Kind of the blocks in it and in the sections below it; None if they may be any."""
     item: BlockKind | None = None
@@ -79,21 +86,31 @@ def titled_kind(title: str) -> BlockKind:
     return BlockKind.EXERCISE if _TITLED_EXERCISE.match(title) else BlockKind.ADMONITION
 
 
-def classify(drafts: Sequence[Draft], title: str) -> list[Draft]:
-    """Return the blocks with the kinds that their sections' headings give them."""
-    above = [_Section(title, 0, _held(title))]
-    result: list[Draft] = []
+def in_sections(drafts: Sequence[Draft], title: str) -> Iterator[tuple[Draft, Section]]:
+    """Yield the blocks, with the kinds that their sections' headings give them, and their sections.
+
+    That of the heading with the page's title is the page.
+    """
+    headings = [one for one in drafts if one.kind is BlockKind.HEADING]
+    page = next((one for one in headings if one.text == title), None)
+    has_ids = any(one.element_id for one in headings)
+    above = [Section(-1, (title,), "", _held(title))]
     run: list[Draft] = []
     for draft in _with_captions(drafts):
         if draft.kind is not BlockKind.HEADING:
             run.append(draft)
             continue
-        result += [*_typed(run, above[-1]), draft]
+        yield from _typed(run, above[-1])
         run = []
-        while above[1:] and above[-1].level >= draft.level:
+        # A second <h1>, without an id on a page with ids, is shown in a box: no section.
+        is_second = draft.level == 1 and [one.level for one in above[1:2]] == [0]
+        is_shown = is_second and has_ids and not draft.element_id
+        level = 0 if draft is page else _INNERMOST if is_shown else draft.level
+        while above[-1].level >= level:
             above.pop()
-        above.append(_section(draft, above[-1]))
-    return result + _typed(run, above[-1])
+        above.append(_section(draft, level, above[-1]))
+        yield draft, above[-1]
+    yield from _typed(run, above[-1])
 
 
 def _with_captions(drafts: Sequence[Draft]) -> list[Draft]:
@@ -123,7 +140,7 @@ def _held(heading: str) -> BlockKind | None:
     return next((kind for kind, pattern in _SECTIONS.items() if pattern.match(heading)), None)
 
 
-def _section(heading: Draft, parent: _Section) -> _Section:
+def _section(heading: Draft, level: int, parent: Section) -> Section:
     text, own, item = heading.text, _held(heading.text), None
     if _EXERCISE.match(text):
         item = BlockKind.EXERCISE
@@ -134,14 +151,18 @@ def _section(heading: Draft, parent: _Section) -> _Section:
         or (parent.holds is BlockKind.GLOSSARY_ENTRY and parent.item is None and len(text) > 1)
     ):
         item = parent.holds
-    return _Section(text, heading.level, own or parent.holds, item)
+    path = (*parent.path, text) if level else parent.path
+    return Section(level, path, heading.element_id or parent.anchor, own or parent.holds, item)
 
 
-def _typed(run: Sequence[Draft], section: _Section) -> list[Draft]:
-    """Return the blocks between two headings with the kinds that their section gives them."""
+def _typed(run: Sequence[Draft], section: Section) -> Iterator[tuple[Draft, Section]]:
+    """Yield the blocks between two headings with the kinds that their section gives them."""
     if section.item is not None:
-        return list(_joined(run, section.item, section.heading))
-    return [one for draft in run for one in _items(draft, section.holds)]
+        found = _joined(run, section.item, section.path[-1])
+    else:
+        found = (one for draft in run for one in _items(draft, section.holds))
+    for one in found:
+        yield one, section
 
 
 def _joined(run: Sequence[Draft], kind: BlockKind, heading: str) -> Iterator[Draft]:

@@ -28,12 +28,12 @@ NO_TEXT = "a home page without text of its own"
 FURNITURE = "search, error, tag and index pages"
 REPEATED = "the same text is on other pages"
 _FURNITURE = re.compile(
-    r"(?:^|/)(?:40[34]|(search)|tags?|categories|authors|archive|genindex(?:-\w+)?|py-modindex)"
+    r"(?:^|/)(?:40[34]|genindex(?:-\w+)?|py-modindex|(search|tags?|categories|authors|archive))"
     r"(?:\.html?|/index\.html)$|(?:^|/)(?:_modules|tags?|categories|authors|archive)/"
 )
 """Files of pages that are read only if the table of contents lists them."""
 _SEARCH_TEXTS = 3
-"""Maximum number of paragraphs of a search page, as in Sphinx's."""
+"""Maximum number of paragraphs of a page to search, as in Sphinx's, or of a list of pages."""
 
 
 def open_site_folder(folder: Path, base_url: str = "") -> tuple[OpenedBook, ...]:
@@ -168,7 +168,7 @@ class _Edition:
                 found[file] = "redirect"
             elif canonical and canonical != file:
                 found[file] = "duplicate"
-            elif file not in self._listed and _is_furniture(page):
+            elif self._is_furniture(page):
                 found[file] = FURNITURE
             elif hides_some and not page.is_indexed:
                 found[file] = "noindex"
@@ -176,6 +176,14 @@ class _Edition:
                 found[file] = "not of the book, such as a blog"
         kept = [page for file, page in self._files.items() if file not in found]
         return found | dict.fromkeys(repeated_pages(kept, self._listed), REPEATED)
+
+    def _is_furniture(self, page: PageFacts) -> bool:
+        """Whether the page finds or lists others. A chapter called "search" has more text."""
+        if page.is_index:
+            return page.file != self._home
+        name = _FURNITURE.search(page.file) if page.file not in self._listed else None
+        is_chapter = len(page.paragraphs) > _SEARCH_TEXTS
+        return name is not None and not (name[1] and is_chapter)
 
     def _in_order(self) -> dict[str, None]:
         """Return the home page, the table of contents, and what only links to the next page show.
@@ -204,9 +212,9 @@ class _Edition:
     def _in_chapters(self, order: Sequence[str]) -> Iterator[PageInfo]:
         """Yield the pages with their chapters; one between two listed ones is in the first's."""
         last = max((at for at, file in enumerate(order) if file in self._listed), default=0)
-        before = PageInfo("", "")
+        before = PageInfo("")
         for at, file in enumerate(order):
-            unlisted = replace(before, file=file, title="") if at < last else PageInfo(file, "")
+            unlisted = replace(before, file=file, title="") if at < last else PageInfo(file)
             before = self._listed.get(file, unlisted)
             yield before
 
@@ -220,12 +228,6 @@ class _Edition:
             language=page.language,
             theme=page.theme,
         )
-
-
-def _is_furniture(page: PageFacts) -> bool:
-    """Whether the page finds or lists others. A chapter called "search" has more text."""
-    name = _FURNITURE.search(page.file)
-    return name is not None and not (name[1] == "search" and len(page.paragraphs) > _SEARCH_TEXTS)
 
 
 def site_title(pages: Sequence[PageFacts]) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
 
 from app.adapters.reading.notebook import is_notebook, markdown_of
-from app.adapters.reading.yaml_files import UNREADABLE, load_yaml
+from app.adapters.reading.yaml_files import read_yaml
 from app.domain.document import SourceWarning
 from app.domain.errors import BookError, FileRefused
-from app.domain.reading_budget import BUDGET, check_size
+from app.domain.reading_budget import BUDGET, check_size, read_toml
 from app.services.safe_paths import IRREGULAR, OUTSIDE, file_inside, shown_name
 
 PAGE_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown", ".ipynb")
@@ -177,17 +176,14 @@ def front_matter(text: str, file: str) -> tuple[Mapping[str, object], int]:
     found = _FRONT_MATTER.match(text)
     if found is None:
         return {}, int(text.startswith("\ufeff"))
-    loaded = _load(found["body"], file, toml=found["mark"] == "+++")
+    body, is_toml = found["body"], found["mark"] == "+++"
+    loaded: object
+    try:
+        loaded = read_toml(body, file) if is_toml else read_yaml(body, file, 2) or {}
+    except FileRefused:
+        raise
+    except BookError:  # its lines are read as lenient generators do
+        loaded = {key: value.strip().strip("'\"") for key, value in _KEY.findall(body)} or None
     if not isinstance(loaded, dict):
         return {}, 0
     return {str(key): value for key, value in loaded.items()}, found.end()
-
-
-def _load(body: str, file: str, *, toml: bool) -> object:
-    """Load front matter; lines of invalid YAML are read as lenient generators do."""
-    try:
-        return tomllib.loads(body) if toml else load_yaml(body, file, 2) if body.strip() else {}
-    except FileRefused:
-        raise
-    except (tomllib.TOMLDecodeError, *UNREADABLE):
-        return {key: value.strip().strip("'\"") for key, value in _KEY.findall(body)} or None

@@ -7,7 +7,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
@@ -19,13 +19,9 @@ _FILE = Path(__file__).with_name("themes.toml")
 UNKNOWN = "unknown"
 """The last theme: HTML's own semantics, for pages that no other one recognises."""
 
-_SIMPLE = re.compile(r"(?:[a-z]\w*)?(?:\.[\w-]+)?|\[(?:role|data-type)=[\w-]+\]")
-"""A selector of a tag, a class or both, or of the value of one of two attributes."""
-
 Roles: TypeAlias = dict[str, dict[HtmlElement, None]]
 """Role -> the elements that have it, in order."""
 _Lists: TypeAlias = dict[str, list[str]]
-_Kind: TypeAlias = tuple[str, str | None, str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,20 +49,16 @@ class Theme:
         """Return the roles of the elements."""
         # Most pages lack most names; to evaluate every selector takes as long as all the rest.
         named: dict[str, list[HtmlElement]] = defaultdict(list)
-        by_kind: dict[_Kind, list[list[HtmlElement]]] = {}
         for one in content.iter():
             kind = str(one.tag), one.get("class"), one.get("role"), one.get("data-type")
-            if kind not in by_kind:
-                by_kind[kind] = [named[name] for name in _names_of(*kind)]
-            for elements in by_kind[kind]:
-                elements.append(one)
-        names = frozenset(named)
+            for name in _names_of(*kind):
+                named[name].append(one)
         found: Roles = {role: {} for role in self.roles}
         for role in self.roles:
             for css in self.selectors[role]:
-                if css in names:
+                if css in named:
                     found[role] |= dict.fromkeys(named[css])
-                elif _required(css) <= names:
+                elif _required(css) <= named.keys():
                     found[role] |= dict.fromkeys(_compiled(css)(content))
         return found
 
@@ -79,6 +71,7 @@ def _with_content(selectors: Sequence[str], root: HtmlElement) -> HtmlElement | 
     return None
 
 
+@lru_cache(1 << 12)
 def _names_of(tag: str, classes: str | None, role: str | None, kind: str | None) -> list[str]:
     """Return the simple selectors that match an element with these attributes."""
     named = (name for one in (classes or "").split() for name in (f".{one}", f"{tag}.{one}"))
@@ -87,11 +80,8 @@ def _names_of(tag: str, classes: str | None, role: str | None, kind: str | None)
 
 @cache
 def _required(css: str) -> frozenset[str]:
-    """Return tags and classes that must be on the page for a selector to match.
-
-    A simple one must be there itself.
-    """
-    if _SIMPLE.fullmatch(css):
+    """Return tags and classes that must be on the page for a selector to match."""
+    if re.fullmatch(r"\[(?:role|data-type)=[\w-]+\]", css):
         return frozenset([css])
     bare = re.sub(r":[\w-]+\(.*\)|\[[^\]]*\]", "", css)
     return frozenset(re.findall(r"\.[\w-]+|(?<![\w.#:-])[a-z][\w-]*", bare))

@@ -1,10 +1,11 @@
-"""Parses a page's HTML, bounded and without anything that a reader does not see."""
+"""Parses a page's HTML, bounded and without anything that a reader does not see; marks its tags."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from html import unescape
+from html import escape, unescape
 
 import lxml.html
 from lxml import etree
@@ -12,7 +13,7 @@ from lxml.html import HtmlElement
 
 from app.adapters.reading.drafts import GAP, NO_SPAN
 from app.adapters.reading.formulas import mark_formulas
-from app.adapters.reading.hidden import drop_hidden
+from app.adapters.reading.hidden_text import drop_hidden
 from app.adapters.reading.themes import Roles, Theme
 from app.domain.document import Span
 from app.domain.errors import FileRefused
@@ -34,6 +35,18 @@ _GENERATED_ID = re.compile(
     r"|(?:user-content-)?(?:fn|footnotes?)(?:[:-]?\d|$)|\d+$|(?:exercise|solution)-content)\S*$"
 )
 """Ids that a generator numbers: they change with the page."""
+_TAG = re.compile(
+    rb"<(?:!--.*?(?:-->|\Z)"
+    rb"|(?P<raw>script|style|textarea|title|xmp|iframe|noframes)(?=[\s/>]).*?(?:</(?P=raw)|\Z)"
+    rb"|(?P<name>[a-z][^\s/>]*+)"
+    rb"(?P<attributes>(?:[^>\"']++|\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))*+)(?P<end>>|\Z))",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A start tag, or what holds no tags: a comment, a script."""
+_QUOTED = re.compile(rb"\"[^\"]*\"|'[^']*'")
+_ID = re.compile(rb"(?:^|[\s\"/])id\s*=", re.IGNORECASE)
+_PAGE = frozenset({b"html", b"head", b"body", b"main", b"article"})
+"""Elements that are no block, whatever text is directly in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +118,19 @@ def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:
     mark_formulas(content, roles["formula"])
     for element in roles["drop"]:
         _drop(element, content)
+    for heading in roles["heading"]:
+        _clear_own_links(heading)
     return Tree(content, roles, tuple(drop_hidden(content)))
+
+
+def _clear_own_links(heading: HtmlElement) -> None:
+    """Empty the sign that links to the heading: "#", "¶". Its element stays, for its id."""
+    for link in heading.iter("a"):
+        sign = link.text_content().strip()
+        is_sign = "#" in (link.get("href") or "") and sign and not any(map(str.isalnum, sign))
+        if is_sign and heading.text_content().strip() != sign:
+            del link[:]
+            link.text = None
 
 
 def _drop(element: HtmlElement, content: HtmlElement) -> None:
@@ -135,3 +160,33 @@ def source_span(element: HtmlElement) -> Span:
         if end:
             return int(start), int(end)
     return NO_SPAN
+
+
+def marked(html: bytes, span: str = "") -> bytes:
+    """Return HTML with a source span in each start tag: this, or the tag's place in bytes."""
+
+    def mark(tag: re.Match[bytes]) -> bytes:
+        if not tag["end"] or tag["name"].lower() in _PAGE:
+            return tag[0]
+        place = f' {SPAN}="{span or f"{tag.start()}:{tag.end()}"}"'.encode()
+        return b"<" + tag["name"] + place + tag["attributes"] + b">"
+
+    return _TAG.sub(mark, html)
+
+
+def stamped(html: bytes, ids: Mapping[int, str]) -> tuple[bytes, int]:
+    """Write the ids into the start tags at these places; return the page and how many are new.
+
+    A tag that has an id keeps it.
+    """
+    new = 0
+
+    def stamp(tag: re.Match[bytes]) -> bytes:
+        nonlocal new
+        ident = ids.get(tag.start()) if tag["end"] else None
+        if ident is None or _ID.search(_QUOTED.sub(b'""', tag["attributes"])):
+            return tag[0]
+        new += 1
+        return b"<" + tag["name"] + f' id="{escape(ident)}"'.encode() + tag["attributes"] + b">"
+
+    return _TAG.sub(stamp, html), new

@@ -8,8 +8,6 @@ from app.domain.characters import well_formed
 from app.domain.errors import BookError, FileRefused
 from app.domain.reading_budget import BUDGET, check_size, is_small_number
 
-UNREADABLE = (yaml.YAMLError, ValueError, RecursionError)
-"""The errors of invalid YAML."""
 _MOST_ALIASES = 10
 """Nested in the worst way, they multiply a value 36 times."""
 _ALIASES = f"over {_MOST_ALIASES} YAML aliases (*name): write their values out"
@@ -23,13 +21,25 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 _Loader.add_multi_constructor("", lambda *_: None)
 
 
-def load_yaml(text: str, file: str, first_line: int = 1) -> object:
-    """Parse YAML. Raises one of UNREADABLE, or FileRefused if it exceeds the budget.
+def read_yaml(text: str, file: str, first_line: int = 1) -> object:
+    """Parse YAML that begins on this line of a file. BookError, with the line, if it is invalid.
 
-    Tags that only a generator knows (`!ENV`, `!!python/name:...`) have no value. `first_line` is
-    the line of `file` on which the text begins.
+    FileRefused if it exceeds the budget. Tags that only a generator knows (`!ENV`,
+    `!!python/name:...`) have no value.
     """
     check_size(len(text), BUDGET.settings, file)
+    try:
+        _require_few_aliases(text, file, first_line)
+        return well_formed_value(yaml.load(text, Loader=_Loader))  # noqa: S506 - a safe loader
+    except FileRefused:
+        raise
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = first_line + mark.line if mark is not None else 0
+        raise BookError(f"is not YAML: {getattr(error, 'problem', error)}", file, line) from error
+
+
+def _require_few_aliases(text: str, file: str, first_line: int) -> None:
     depth = aliases = 0
     for event in yaml.parse(text, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent)
@@ -39,7 +49,6 @@ def load_yaml(text: str, file: str, first_line: int = 1) -> object:
             problem = _DEEP if depth > BUDGET.depth else _ALIASES
             line = event.start_mark.line if event.start_mark else 0
             raise FileRefused(problem, file, first_line + line)
-    return well_formed_value(yaml.load(text, Loader=_Loader))  # noqa: S506 - a safe loader
 
 
 def well_formed_value(value: object) -> object:
@@ -56,15 +65,3 @@ def well_formed_value(value: object) -> object:
     if isinstance(value, int | float) and not is_small_number(value):
         return str(value)
     return value
-
-
-def read_yaml(text: str, file: str) -> object:
-    """Parse a settings file. BookError, with the line if known, if it is invalid YAML."""
-    try:
-        return load_yaml(text, file)
-    except FileRefused:
-        raise
-    except UNREADABLE as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark is not None else 0
-        raise BookError(f"is not YAML: {getattr(error, 'problem', error)}", file, line) from error

@@ -28,8 +28,7 @@ from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import heading_ids
 from app.adapters.reading.markdown.tags import as_html, tags_plugin
 from app.adapters.reading.markdown.unresolved import unresolved_plugin
-from app.adapters.reading.stamping import marked
-from app.adapters.reading.tree import SPAN
+from app.adapters.reading.tree import SPAN, marked
 from app.domain.document import Site
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET

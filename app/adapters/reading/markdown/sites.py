@@ -126,7 +126,7 @@ def _built_beside(files: SourceFiles) -> list[SourceWarning]:
 def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:
     """Return the pages in the order of the table of contents, with their chapters."""
     if facts.entries is None:
-        return [PageInfo(name, "") for name in facts.pages]
+        return [PageInfo(name) for name in facts.pages]
     known = {name.rpartition(".")[0]: name for name in facts.pages}
     known |= {**{name: name for name in facts.pages}, **facts.names, "": ""}
     entries = []

@@ -1,4 +1,4 @@
-"""Numbers and files of any size in what people write are one line that names the file."""
+"""Names, texts, numbers and files that no program expects: one clear line that names the file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,80 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import Run
+from app.domain.characters import well_formed
+from tests.attacking import tried
+from tests.command_line import Run, write_files
 from tests.conftest import ROOT
 from tests.ingesting import make_book
+
+encodings = pytest.mark.attack("encodings")
+
+PAGE = "# Lamps\n\nOld lamps burned whale oil through the night.\n"
+COMMANDS = (("ingest", "--json"), ("blocks",), ("chunks",))
+
+
+@pytest.fixture
+def book(home: Path) -> Path:
+    return write_files(home / os.fsdecode(b"b\xfccher"), {"a.md": PAGE})
+
+
+@encodings
+def test_a_folder_whose_name_is_not_utf8_is_read_and_such_a_page_left_out_by_name(
+    run: Run, book: Path
+) -> None:
+    (book / os.fsdecode(b"caf\xe9.md")).write_text("Never read.\n")
+    for command, *options in COMMANDS:
+        tried()
+        result = run(command, book, *options)
+        assert result.code == 0
+        assert result.lines()
+        assert "Never read" not in result.out
+        told = r"caf\xe9.md: has a name that is not UTF-8: not read"
+        assert told in result.err
+        result.out.encode()
+
+
+@encodings
+def test_a_page_whose_name_is_not_utf8_is_one_clear_line(run: Run, home: Path) -> None:
+    page = home / os.fsdecode(b"caf\xe9.md")
+    page.write_text(PAGE)
+    for command, *options in COMMANDS:
+        tried()
+        result = run(command, page, *options)
+        assert (result.code, result.out) == (2, "")
+        assert result.err.splitlines()[-1].startswith(r"textbook-rag: caf\xe9.md: ")
+
+
+@encodings
+def test_half_a_surrogate_pair_in_a_configuration_is_mended(run: Run, book: Path) -> None:
+    sidebar = r'{"s": [{"type": "category", "label": "C \ud800", "items": ["a", "no \udfff"]}]}'
+    files = {
+        "site.json": r'{"title": "T \ud800", "url": "https://e.org"}',
+        "sidebars.json": sidebar,
+        "docs/a.md": '---\nsidebar_label: "L \\uD800"\n---\n\n' + PAGE,
+    }
+    write_files(book, files)
+    for command, *options in COMMANDS:
+        tried()
+        result = run(command, book, *options)
+        assert result.code == 0
+        for line in result.lines():
+            json.dumps(line, ensure_ascii=False).encode()
+
+
+@encodings
+@pytest.mark.parametrize("command", ["ask", "search"])
+def test_an_argument_that_is_not_utf8_is_one_clear_line(command: str, run: Run) -> None:
+    result = run(command, "what \udcff")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.splitlines()[-1].endswith(r"\xff: not UTF-8")
+
+
+def test_whole_pairs_are_kept() -> None:
+    assert well_formed("a\U0001f600\ud83d\ude00\ud800") == "a\U0001f600\U0001f600\ufffd"
+
+
+# --- of any size
 
 HUGE, DEEP = 5_000 * "9", 100_000 * "["
 TERABYTES = 5 * 2**40
@@ -26,6 +97,7 @@ READ_BY = {
     ".env": "books",
 }
 """Files that people write, and a command that reads each."""
+HALF = r'"id": "1", "question": "a \ud800", "kind": "k", "answerable": false'
 SCORE = json.dumps({"alias": "a", "paragraph_id": "p-1", "score": 10**400})
 CONTENTS: list[tuple[str, str | bytes | int]] = [
     *((name, TERABYTES) for name in READ_BY),
@@ -35,6 +107,8 @@ CONTENTS: list[tuple[str, str | bytes | int]] = [
     (QUESTIONS, f'{{"id": {HUGE}}}\n'),
     (IDS, f'{{"alias": {HUGE}}}'),
     (IDS, SCORE),
+    (IDS, r'{"alias": "\ud800", "paragraph_id": "p", "score": 1}'),
+    (QUESTIONS, f"{{{HALF}}}"),
     (".env", b"RAG_PORT=1\n# caf\xe9\n"),
     (".env", f"RAG_PRICES={DEEP}\n"),
     (".env", f'RAG_PRICES={{"m": {HUGE}}}\n'),
@@ -50,7 +124,7 @@ def test_a_file_or_value_of_any_size_is_one_line(
     if isinstance(content, int):
         sparse(home / name, content)
     else:
-        (home / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        write_files(home, {name: content})
     done = run(*READ_BY[name].split())
     assert (done.code, done.out) == (2, "")
     last = done.err.splitlines()[-1]

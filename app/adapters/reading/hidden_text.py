@@ -1,11 +1,18 @@
-"""Which elements of a page its own attributes hide from readers. Style sheets are not read."""
+"""Text that is not meant for readers: hidden by a page's own attributes, or said to a model.
+
+Style sheets are not read. A book about prompting may quote prompt injections, so they stay in the
+text; an ingest warns with the line.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from lxml.html import HtmlElement
 from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
+
+from app.domain.document import SourceWarning
 
 _ZERO = r"0*\.?0*(?:[a-z]+|%)?"
 _HIDING = re.compile(
@@ -17,6 +24,28 @@ _WHITE = re.compile(r"white|#(?:f{3,4}|f{6}|f{8})|rgb\(255[,;]255[,;]255\)")
 _DECLARATION = re.compile(r"[^;(]*(?:\([^)]*\))?[^;]*")
 _SWITCHED = re.compile(r"(?:^|[\s_-])(?:tab(?!le)|collaps|toggle)")
 """In the class or role of content that a reader opens: tabs, accordions."""
+_DETERMINER = r"(?:(?:all|any|of|the|your|my)\s+)"
+_INVISIBLE = "\U000e0001\U000e0020-\U000e007f\u200b-\u200f\u2060-\u2064\ufeff"
+_FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
+"""The flag of a subdivision, such as Scotland."""
+_SIGNS = {
+    "tells a model to drop its instructions": r"(?:ignore|disregard|forget|override)\s+"
+    rf"(?:{_DETERMINER}{{0,3}}(?:previous|prior|above|earlier|preceding|foregoing)"
+    rf"|{_DETERMINER}{{1,3}}system)\s+(?:instruction|prompt|direction|rule|message)s?\b",
+    "tells a model who it is": r"you\s+are\s+(?:now\s+)?"
+    r"(?:(?:chatgpt|gpt-?\d|claude|gemini|copilot)\b"
+    r"|an?\s+(?:ai|llm|(?:large\s+)?language\s+model)\b|in\s+developer\s+mode\b)",
+    "asks for a model's prompt": r"(?:reveal|print|repeat|output|show)\s+(?:me\s+)?"
+    r"(?:your|the)\s+(?:system|hidden|initial)\s+(?:prompt|instructions?)\b",
+    "has a chat template's token": r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id"
+    r"|begin_of_text|start_header_id)\|>|\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>",
+    "has a run of invisible characters": f"[\U0001f3f4{_INVISIBLE}][{_INVISIBLE}]{{3,}}",
+    "overrides the direction of writing": "[\u202d\u202e]",
+}
+_PATTERNS = {meaning: re.compile(sign) for meaning, sign in _SIGNS.items()}
+"""Of a text in lower case."""
+_LONGEST = 60
+"""Characters of the text that a warning quotes."""
 
 
 def drop_hidden(content: HtmlElement) -> list[str]:
@@ -59,3 +88,16 @@ def _by_style(element: HtmlElement, *, on_white: bool) -> bool:
     if _WHITE.fullmatch(colour):
         return bool(_WHITE.fullmatch(ground)) if ground else on_white
     return bool(colour) and colour == ground
+
+
+def prompt_injections(text: str, file: str) -> Iterator[SourceWarning]:
+    """Yield a warning of each kind of injection in the text, with its first line."""
+    text = text.lower()  # patterns that ignore the case take twice the time
+    for meaning, pattern in _PATTERNS.items():
+        found = [one for one in pattern.finditer(text) if not _FLAG.fullmatch(one[0])]
+        if found:
+            words = " ".join(found[0][0].split())[:_LONGEST]
+            quoted = f'"{words}"' if words.isprintable() else ascii(words)
+            more = f", and {len(found) - 1:,} more in this file" if found[1:] else ""
+            message = f"the text {meaning} ({quoted}){more}: it may be meant for a language model"
+            yield SourceWarning(message, file, text.count("\n", 0, found[0].start()) + 1)
