@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from app.domain.languages import LANGUAGES, in_any
+from app.domain.languages import in_any
 from app.domain.terms import Terms
 
 LEAST_SHARE = 0.4
@@ -24,7 +24,7 @@ LONGEST_PART = 4
 _NUMBER = re.compile(r"\d+(?:\.\d+)*[.:)]?\s+")
 _SUBTITLE = re.compile(r":\s+|\s+[\u2013\u2014-]\s+")
 _REFERS = re.compile(
-    rf"\W*(?:{in_any(lambda one: one.refers)})\b[.:]*"
+    rf"\W*(?:{in_any('refers')})\b[.:]*"
     r" (?P<term>[^\s.!?]\S*?(?: [^\s.!?]\S*?){0,5}?)\W*",
     re.IGNORECASE,
 )
@@ -33,23 +33,23 @@ _BRACKETED = re.compile(r"([^()]*[^()\s])\s*\(([^()]+)\)\s*([^()\s][^()]*)?")
 _ABBREVIATION = (2, 3)
 """Letters of an abbreviation in lower case, such as "tf"."""
 _ALSO = re.compile(r"\s*(?:also|or)\b,?\s*", re.IGNORECASE)
-_DETERMINER = rf"(?:{in_any(lambda one: one.determiners)})\b"
+_DETERMINER = rf"(?:{in_any('determiners')})\b"
 _DEFINES = re.compile(
-    rf"\b(?:{in_any(lambda one: one.copula)})(?=\s+{_DETERMINER})"
-    rf"|\b(?:{in_any(lambda one: one.defines)})\b"
+    rf"\b(?:{in_any('copula')})(?=\s+{_DETERMINER})"
+    rf"|\b(?:{in_any('defines')})\b"
     rf"|(?::|[\u2013\u2014]|\s-\s)(?=\s*(?-i:An?\b|{_DETERMINER}))",
     re.IGNORECASE,
 )
 """What follows a term that is defined, and not a label as in "Usage: Call it ..."."""
 _CALLED = re.compile(
-    rf"\b(?:{in_any(lambda one: one.called)})\s+(?:{_DETERMINER}\s+)?"
+    rf"\b(?:{in_any('called')})\s+(?:{_DETERMINER}\s+)?"
     r"(?P<name>[^\s,;:.()]+(?:\s+[^\s,;:.()]+){0,4})",
     re.IGNORECASE,
 )
 _POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
 
-ASKS_OBJECTIVES = " ".join(one.asks_objectives for one in LANGUAGES.values())
-_OBJECTIVES = re.compile(rf"\b(?:{in_any(lambda one: one.objectives)})\b", re.IGNORECASE)
+ASKS_OBJECTIVES = in_any("asks_objectives").replace("|", " ")
+_OBJECTIVES = re.compile(rf"\b(?:{in_any('objectives')})\b", re.IGNORECASE)
 _AFTER_TERM = re.compile(r"\s*(?:(?::|[.;,\u2013\u2014-]+(?=\s))\s*)?")
 
 

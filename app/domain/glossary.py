@@ -14,7 +14,7 @@ from app.domain.english import other_numbers
 from app.domain.fences_and_tables import without_fences
 from app.domain.languages import in_any
 
-_GLOSSARY = re.compile(in_any(lambda one: one.glossary), re.IGNORECASE)
+_GLOSSARY = re.compile(in_any("glossary"), re.IGNORECASE)
 """In the heading above the entries of a book's glossary."""
 _WORD = re.compile(r"[-.@#$%&+~^]*\w+(?:[-\u2010\u2011]\w+)*[+#]*")
 """A word with the signs around it: `--lib`, `.gitignore`, `C++`."""

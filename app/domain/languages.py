@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from importlib.resources import files
 
 from app.domain.terms import words
@@ -57,7 +57,7 @@ class Notices:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What `languages.toml` has of a language; a field may be empty."""
+    """What is looked up in `languages.toml` by language, unlike `in_any`; a field may be empty."""
 
     words: frozenset[str]
     """Function words."""
@@ -78,26 +78,6 @@ class Language:
     unspaced: str = ""
     greeting: str = ""
     thanks: str = ""
-    yes: str = ""
-    did_you_mean: str = ""
-    lists: str = ""
-    code: str = ""
-    label: str = ""
-    figure_number: str = ""
-    figure_here: str = ""
-    figure_wanted: str = ""
-    summary: str = ""
-    front_matter: str = ""
-    objectives: str = ""
-    asks_objectives: str = ""
-    determiners: str = ""
-    copula: str = ""
-    defines: str = ""
-    called: str = ""
-    refers: str = ""
-    glossary: str = ""
-    labels: str = ""
-    beside: str = ""
     tasks: str = ""
     tasks_on: str = ""
     script: str = ""
@@ -114,12 +94,13 @@ def _language(
     requests: Mapping[str, str] | None = None,
     **texts: str,
 ) -> Language:
+    known = {one.name for one in fields(Language)}
     return Language(
         frozenset(words.split()),
         frozenset(elisions.split()),
         Notices(**{**_TABLE["en"]["notices"], **(notices or {})}),
         Requests(**requests) if requests else None,
-        **texts,
+        **{name: text for name, text in texts.items() if name in known},
     )
 
 
@@ -149,9 +130,12 @@ def written(text: str) -> str:
     return re.sub(r"\s*\n\s*", "", text).replace("'", "['\u2019]")
 
 
-def in_any(field: Callable[[Language], str]) -> str:
-    """Return a pattern of what all languages have in this field."""
-    return "|".join(written(field(one)) for one in LANGUAGES.values() if field(one))
+def in_any(field: str) -> str:
+    """Return a pattern of what all languages have in this field. KeyError if none has it."""
+    found = [written(one[field]) for one in _TABLE.values() if field in one]
+    if not found:
+        raise KeyError(field)
+    return "|".join(found)
 
 
 FUNCTION_WORDS = {code: one.words for code, one in LANGUAGES.items() if one.words}

@@ -26,9 +26,9 @@ _LONGEST_HEADING = 3
 """Maximum number of words of a heading that is a term."""
 _ENDINGS = " \t:;,.\"'\u201c\u201d*"
 _LEADING_ARTICLE = re.compile(r"^(?:the|an?) ")
-_LABEL = re.compile(rf"(?:{in_any(lambda one: one.labels)})|.* \d[\d.]*|\W.*", re.IGNORECASE)
+_LABEL = re.compile(rf"(?:{in_any('labels')})|.* \d[\d.]*|\W.*", re.IGNORECASE)
 """Marked texts that name the kind of a paragraph and not its subject, and those with a number."""
-_REFERS = re.compile(rf"\b(?:{in_any(lambda one: one.beside)})\b", re.IGNORECASE)
+_REFERS = re.compile(rf"\b(?:{in_any('beside')})\b", re.IGNORECASE)
 """Words of a question that is not understood away from its page."""
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s")
 _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")

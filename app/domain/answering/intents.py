@@ -101,9 +101,9 @@ def with_figures(said: Sequence[str]) -> str:
     return " ".join(NUMBER_WORDS.get(word, word) for word in said)
 
 
-_YES = frozenset(in_any(lambda one: one.yes).split("|"))
+_YES = frozenset(in_any("yes").split("|"))
 _DID_YOU_MEAN = re.compile(
-    rf"(?:{in_any(lambda one: one.did_you_mean)})[\s:]+(?P<asked>[^\n]+?)"
+    rf"(?:{in_any('did_you_mean')})[\s:]+(?P<asked>[^\n]+?)"
     r"\s*\?[\s\"'*_\u201d\u00bb]*$",
     re.IGNORECASE,
 )
