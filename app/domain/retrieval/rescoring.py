@@ -76,10 +76,8 @@ class QuestionTerms:
         share of the question that each is. `vector` is the local model's, to compare with headings.
         """
         self.vector = vector or array("f")
-        weights = weights or {}
-        self._weights = {term: weights.get(term, 1.0) for term in terms}
-        self._distinct = frozenset(terms)
-        self.held: Callable[[Iterable[int]], frozenset[int]] = self._distinct.intersection
+        self._weights = {term: (weights or {}).get(term, 1.0) for term in terms}
+        self.held: Callable[[Iterable[int]], frozenset[int]] = frozenset(terms).intersection
         """Return the question's terms that are among the given ones."""
         self._total = sum(self._weights.values()) or 1.0
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
