@@ -85,6 +85,13 @@ def test_a_paragraph_is_not_shown_without_what_it_announces() -> None:
     assert [one.text for one in found.passages] == [told.text]
 
 
+def test_a_sentence_that_a_listing_completes_is_shown_with_it() -> None:
+    told = passage("Owls hoot. The form of a hoot is", "p-told")
+    code = passage("(hoot times)", "p-code", BlockKind.CODE)
+    (shown,) = extracted("What is the form of a hoot?", told, code).passages
+    assert shown.paragraph_ids == ("p-told", "p-code")
+
+
 def test_a_title_above_a_table_is_shown_with_it() -> None:
     title = passage("Weights of owls (in grams)", "p-title")
     table = passage("Owl | Grams\nbarn | 300", "p-table", BlockKind.TABLE)

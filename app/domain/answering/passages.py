@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from app.domain.answering.relevance import Candidate, ScoredUnit
-from app.domain.answering.units import WHOLE, Unit, announces, has_sentence, whole_unit
+from app.domain.answering.units import (
+    WHOLE,
+    Unit,
+    announces,
+    ends_in_sentence,
+    has_sentence,
+    whole_unit,
+)
 from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import table_rows
 from app.domain.terms import joined_words, word_count
@@ -103,10 +110,12 @@ def _with_neighbours(paragraphs: Sequence[Candidate], at: int) -> range:
 
 def _introduces(both: Sequence[Candidate]) -> bool:
     """Whether the first one introduces the second, or is the label of such a block."""
-    passage = both[0].source.passage
-    short = passage.kind is BlockKind.PARAGRAPH and len(passage.text) <= _LABEL_CHARS
-    label = short and not has_sentence(passage.text) and _is_block(both[-1])
-    return announces(passage) or label
+    passage, following = both[0].source.passage, both[-1].source.passage
+    if passage.kind is not BlockKind.PARAGRAPH or not _is_block(both[-1]):
+        return announces(passage)
+    label = len(passage.text) <= _LABEL_CHARS and not has_sentence(passage.text)
+    unfinished = following.kind in _UNDIVIDED and not ends_in_sentence(passage.text)
+    return announces(passage) or label or unfinished
 
 
 def _follows(paragraphs: Sequence[Candidate], at: int) -> bool:

@@ -169,6 +169,11 @@ def has_sentence(text: str) -> bool:
     return _SENTENCE_END.search(text) is not None
 
 
+def ends_in_sentence(text: str) -> bool:
+    """Whether the text's last sentence is complete, unlike in "The form is" before a listing."""
+    return any(one.end() == len(text.rstrip()) for one in _SENTENCE_END.finditer(text))
+
+
 def announces(passage: Passage) -> bool:
     """Whether the text introduces the next one."""
     return passage.kind not in WHOLE and passage.text.rstrip().endswith(INTRODUCING)
