@@ -42,8 +42,6 @@ LETTERS = rf"[\w{COMBINING_MARKS}]+"
 
 WORD = re.compile(rf"{LETTERS}(?:['\u2019]{LETTERS}|(?<=\d)[.,](?=\d){LETTERS})*")
 """A word as in Chromium's search: `size_of`, `don't`, `3.14` are one word, `docs.org` two."""
-_ASCII_WORD = re.compile(r"\w++(?:(?:'|(?<=\d)[.,](?=\d))\w++)*+", re.ASCII)
-"""The same in ASCII text, which has no combining marks: this is faster."""
 
 
 def encoded_url(url: str) -> str:
@@ -151,9 +149,6 @@ def page_key(url: str) -> str:
 
 def folded_words(text: str) -> str:
     """Join folded words by two blanks, so that adjacent matches share no blank."""
-    text = text.replace("\u2019", "'")
-    if text.isascii():
-        return f" {'  '.join(_ASCII_WORD.findall(text.lower()))} "
     return f" {'  '.join(map(fold_word, WORD.findall(text)))} "
 
 
