@@ -66,6 +66,7 @@ class Language:
     requests: Requests | None = None
     name: str = ""
     nouns: str = ""
+    plurals: str = ""
     frame: str = ""
     comparison: str = ""
     anaphora: str = ""
