@@ -27,6 +27,17 @@ class SparseVector:
     values: tuple[float, ...]
 
 
+def blend(question: SparseVector, background: Iterable[tuple[SparseVector, float]]) -> SparseVector:
+    """Add background terms, each with its highest weight; the question's own terms keep theirs."""
+    weights: dict[int, float] = {}
+    for vector, weight in background:
+        for term, value in zip(vector.indices, vector.values, strict=True):
+            weights[term] = max(weights.get(term, 0.0), weight * value)
+    weights.update(zip(question.indices, question.values, strict=True))
+    terms = sorted(weights)
+    return SparseVector(tuple(terms), tuple(weights[term] for term in terms))
+
+
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
     """Restricts the chunks searched. Fields are combined by AND; an empty tuple allows all."""
