@@ -110,9 +110,6 @@ SMALL_CONTEXT = 1_500
 _ENV_FILE = ".env"
 _ASSIGNED = re.compile(r"^\s*(?:export\s+)?(\w+)\s*=", re.M)
 
-_TEST_VARIABLES = "RAG_TEST_"
-"""Prefix of variables that only the tests read."""
-
 
 class Settings(BaseSettings):
     """Every setting of the program; `.env.example` says what each is for and its default.
@@ -267,7 +264,7 @@ def unknown_variables() -> Iterator[str]:
     written = read_text(Path(_ENV_FILE)) if Path(_ENV_FILE).is_file() else ""
     given = {name.upper() for name in [*os.environ, *_ASSIGNED.findall(written)]}
     for name in sorted(given - settings):
-        if name.startswith("RAG_") and not name.startswith(_TEST_VARIABLES):
+        if name.startswith("RAG_") and not name.startswith("RAG_TEST_"):  # which only tests read
             similar = get_close_matches(name, settings, n=1, cutoff=0.8)
             hint = f"did you mean {similar[0]}?" if similar else "see .env.example"
             yield f"{name} is not a setting; {hint}"

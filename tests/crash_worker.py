@@ -20,7 +20,7 @@ import cohere.client_v2  # noqa: F401 - else every child would import it
 from app.adapters.providers import cohere_embedder
 from app.bootstrap.application import application
 from app.bootstrap.books import read_source
-from app.bootstrap.chunking import chunk_book
+from app.bootstrap.ingesting import chunk_book
 from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
 from app.services.phases import Phases

@@ -23,10 +23,12 @@ class ForeignSite:
     policy: str = ""
     article: str = "<h1>Owls</h1><p>Owls hunt at night.</p>"
     head: str = ""
+    doctype: str = "<!doctype html>"
+    """Without it, as in pages of DocBook, browsers scroll the body."""
 
     def html(self) -> str:
         return (
-            '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Owls</title>'
+            f'{self.doctype}<html lang="en"><head><meta charset="utf-8"><title>Owls</title>'
             f'<link rel="icon" href="data:,">{self.head}{self.tag}</head>'
             f"<body><main>{self.article}</main></body></html>"
         )

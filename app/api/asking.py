@@ -23,11 +23,11 @@ from app.bootstrap.application import Application
 from app.domain.answer import Answer, AnswerEvent
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.intents import Here, Intent, IntentKind
-from app.domain.answering.request import AskRequest, Selection
+from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.errors import ShuttingDown
 from app.domain.languages import language_of_question
-from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
+from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.domain.terms import words
 from app.services.answer_question import whole_answer
 from app.services.resilience import time_limit
@@ -45,14 +45,13 @@ T = TypeVar("T")
 
 def ask_request(body: ChatRequest, books: Iterable[BookId], settings: Settings) -> AskRequest:
     """Convert the body to the use case's request to these books."""
-    chosen = body.selection
     return AskRequest(
         question=body.question,
         filter=SearchFilter(books=tuple(books)),
-        history=tuple(Turn(one.role, one.content) for one in body.history),
+        history=body.history,
         page_url=body.page_url,
         scope=body.scope,
-        selection=Selection(chosen.text, chosen.paragraph_id) if chosen else None,
+        selection=body.selection,
         solutions=body.solutions or Solutions(settings.solutions),
         intent=_intent(body.request, body.question) if body.request else None,
         by_reader=True,

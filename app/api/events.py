@@ -15,8 +15,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from fastapi.responses import StreamingResponse
-from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from starlette.types import Send
 
 from app.api.problems import ErrorEvent
@@ -30,10 +29,8 @@ PING_SECONDS = 15.0
 """Proxies commonly close a connection that is silent for 60 s."""
 
 
-class EventStreamResponse(StreamingResponse):
+class EventStreamResponse(EventSourceResponse):
     """Server-sent events and, regularly, a comment, so that proxies keep the connection open."""
-
-    media_type = MEDIA_TYPE
 
     def __init__(
         self, frames: AsyncGenerator[bytes, None], headers: Mapping[str, str] | None = None

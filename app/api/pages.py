@@ -1,27 +1,39 @@
-"""The server's own pages: `/` lists the books, `/pages/BOOK` has those of a book without a site of
-its own, as the ingest rendered them, with the widget.
+"""What browsers load from this server itself, and the widget on pages of every site.
+
+`/` lists the books, `/pages/BOOK` has the pages of a book without a site of its own, as the ingest
+rendered them, with the widget; `/widget.js` and `/widget/...` are the widget's bundle.
 """
 
 from __future__ import annotations
 
 import mimetypes
+from collections.abc import Sequence
+from functools import cache
 from itertools import groupby
 from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 
-from app.api.book_list import BooksBody
 from app.api.keys import has_keys
-from app.api.page_templates import template
+from app.api.responses import BooksBody
 from app.api.security import page_policy
 from app.bootstrap.application import Application
 from app.bootstrap.storage import BookContents, PageEntry, address_of
 from app.domain.book_id import BookId, is_book_id
 from app.domain.urls import origin_of
 
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_TEMPLATES = Path(__file__).parent / "templates"
+WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
 _IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 """An SVG may have styles, but no script; it loads nothing."""
 _MISSING = "<h1>No such page</h1><p>The book has no page at this address. Try its contents.</p>"
@@ -87,6 +99,19 @@ async def home(request: Request) -> Response:
     return HTMLResponse(html, headers={"Content-Security-Policy": page_policy(origins)})
 
 
+@cache
+def template(name: str) -> Template:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - 0.05 s
+
+    return Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    ).get_template(name)
+
+
 def shows_widget(request: Request) -> bool:
     """Whether the server's own pages have the widget.
 
@@ -101,3 +126,8 @@ PAGE_ROUTES = (
     Route("/pages/{book}", show),
     Route("/pages/{book}/{name:path}", show),
 )
+
+
+def widget_routes() -> Sequence[BaseRoute]:
+    files = GZipMiddleware(StaticFiles(directory=WIDGET_FOLDER / "bundle"), compresslevel=6)
+    return Route("/widget.js", files), Mount("/widget", files)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, TypeAlias
 
@@ -120,11 +120,7 @@ class Refused(HTTPException):
         self.code = code
 
 
-def status_of(error: Exception) -> int:
-    return _status_and_detail(error)[0]
-
-
-def _status_and_detail(error: Exception) -> tuple[int, str]:
+def status_and_detail(error: Exception) -> tuple[int, str]:
     kinds = type(error).__mro__ if isinstance(error, RagError) else [RagError]
     status, detail = next(_STATUSES[kind] for kind in kinds if kind in _STATUSES)
     return status, detail or str(error)
@@ -144,7 +140,7 @@ def report(error: Exception) -> None:
         log.error(
             "http.unexpected_error", extra={"request_id": current().request_id}, exc_info=error
         )
-    elif status_of(error) < HTTPStatus.INTERNAL_SERVER_ERROR:
+    elif status_and_detail(error)[0] < HTTPStatus.INTERNAL_SERVER_ERROR:
         return
     current().failed(REQUEST, error)
 
@@ -154,7 +150,7 @@ def error_event(error: Exception) -> ErrorEvent:
     storage = _STORAGE_RETRY_SECONDS if isinstance(error, StorageError) else None
     return ErrorEvent(
         code=error.code if isinstance(error, RagError) else RagError.code,
-        message=_status_and_detail(error)[1],
+        message=status_and_detail(error)[1],
         retry_after=getattr(error, "retry_after", storage),
     )
 
@@ -192,7 +188,7 @@ def _problem_of(error: Exception) -> Problem:
     """Return the problem; `report` the error if it is not a refusal."""
     errors, wait = None, None
     if isinstance(error, RequestValidationError):
-        errors = invalid_fields(error.errors())
+        errors = [*map(invalid_field, error.errors())]
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         status, code = 422, "invalid_request"
         detail = f"{errors[0].field}: {errors[0].message}{more}"
@@ -201,8 +197,8 @@ def _problem_of(error: Exception) -> Problem:
         code = getattr(error, "code", title_of(status).lower().replace(" ", "_"))
     else:
         report(error)
-        event, status = error_event(error), status_of(error)
-        code, detail, wait = event.code, event.message, event.retry_after
+        event, (status, detail) = error_event(error), status_and_detail(error)
+        code, wait = event.code, event.retry_after
     return Problem(
         title=title_of(status),
         status=status,
@@ -218,12 +214,8 @@ _NO_OBJECT = frozenset({"model_attributes_type", "model_type", "dict_type"})
 """pydantic's error types for a body that is not an object or has another content type."""
 
 
-def invalid_fields(found: Sequence[Mapping[str, Any]]) -> list[InvalidField]:
-    """Convert pydantic's errors, without the invalid values."""
-    return [_invalid_field(one) for one in found]
-
-
-def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
+def invalid_field(error: Mapping[str, Any]) -> InvalidField:
+    """Convert one of pydantic's errors, without the invalid value."""
     if error["type"] == "json_invalid":
         return InvalidField(field="body", message=f"invalid JSON ({error['ctx']['error']})")
     field = ".".join(str(part) for part in error["loc"])

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic_core import from_json
 
 from app.api.responses import Body
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.request import MAX_QUESTION_CHARS, NEEDS_PAGE, Scope
+from app.domain.answering.request import MAX_QUESTION_CHARS, NEEDS_PAGE, Scope, Selection
 from app.domain.book_id import PATTERN, BookId
+from app.domain.logged_answer import MAX_REASON_CHARS, Mark, Rating
+from app.domain.retrieval.query import Turn
 
 MAX_TURNS = 40
-MAX_TURN_CHARS = 8_000
 MAX_HISTORY_CHARS = 32_000
 MAX_SELECTION_CHARS = 4_000
-MAX_RESULTS = 50
-EXAMPLE = "What is an inverted index?"
 
 Question = Annotated[
     str,
@@ -25,7 +25,7 @@ Question = Annotated[
         json_schema_extra={"minLength": 1},
         description="The reader's question, in any language. "
         f"At most {MAX_QUESTION_CHARS:,} characters.",
-        examples=[EXAMPLE],
+        examples=["What is an inverted index?"],
     ),
 ]
 
@@ -52,21 +52,6 @@ class RequestBody(Body):
     model_config = ConfigDict(extra="forbid")
 
 
-class TurnBody(RequestBody):
-    """One turn of the conversation so far, oldest first."""
-
-    role: Literal["user", "assistant"]
-    content: Annotated[str, StringConstraints(min_length=1, max_length=MAX_TURN_CHARS)]
-
-
-class SelectionBody(RequestBody):
-    """Text that the reader has selected on a page of the book."""
-
-    text: Annotated[str, StringConstraints(min_length=1, max_length=MAX_SELECTION_CHARS)]
-    paragraph_id: Annotated[str, StringConstraints(max_length=100)] = ""
-    """The paragraph that contains the selection, if known."""
-
-
 class PartRequest(RequestBody):
     """What a button asks of a chapter or page, whatever the words of `question`."""
 
@@ -85,7 +70,8 @@ class ReadingContext(Body):
     scope: Scope | None = None
     """The part of the book to answer from: the `page`, its `chapter`, the `book`, or the book up
     to the end of this chapter (`so_far`). All but `book` need `page_url`."""
-    selection: SelectionBody | None = None
+    selection: Selection | None = None
+    """Text that the reader has selected on a page; at most 4,000 characters."""
     solutions: Solutions | None = None
     """How to answer a question that is an exercise of the book: `hide` gives the paragraphs to read
     first, `hint` also sentences of them, `show` the solution. Default: the server's
@@ -96,7 +82,7 @@ class ChatRequest(ReadingContext, RequestBody):
     question: Question
     book: BookName | None = None
     request: PartRequest | None = None
-    history: Annotated[tuple[TurnBody, ...], Field(max_length=MAX_TURNS)] = ()
+    history: Annotated[tuple[Turn, ...], Field(max_length=MAX_TURNS)] = ()
     """The conversation so far, oldest turn first; the server keeps none. At most 32,000 characters
     in all."""
     stream: bool = False
@@ -109,6 +95,8 @@ class ChatRequest(ReadingContext, RequestBody):
             message = f"scope {self.scope} needs the address of an indexed page in page_url"
         elif sum(len(turn.content) for turn in self.history) > MAX_HISTORY_CHARS:
             message = f"the history has over {MAX_HISTORY_CHARS:,} characters: send fewer turns"
+        elif self.selection and not 0 < len(self.selection.text) <= MAX_SELECTION_CHARS:
+            message = f"the selection's text must have 1 to {MAX_SELECTION_CHARS:,} characters"
         if message:
             raise ValueError(message)
         return self
@@ -120,5 +108,28 @@ class SearchRequest(RequestBody):
     page_url: PageUrl = ""
     """The page that the reader is on, as URL or path: its version and locale of the book are
     searched."""
-    k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] = 5
+    k: Annotated[int, Field(ge=1, le=50)] = 5
     """How many chunks to return."""
+
+
+class FeedbackRequest(RequestBody):
+    answer_id: Annotated[str, Field(min_length=1, max_length=64, examples=["1f0c9d3e5b7a2c44"])]
+    """From the answer."""
+    rating: Rating | None = None
+    """none withdraws an earlier rating. The last rating counts."""
+    reason: Annotated[str | None, StringConstraints(max_length=MAX_REASON_CHARS)] = None
+    """The reader's words; e-mail addresses and phone numbers are masked."""
+    citation: Mark | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_beacon(cls, body: object) -> object:
+        """Parse a body that was not sent as JSON, such as that of `navigator.sendBeacon`."""
+        return from_json(body) if isinstance(body, bytes) else body
+
+    @model_validator(mode="after")
+    def _require_content(self) -> FeedbackRequest:
+        if self.rating is None and self.reason is None and self.citation is None:
+            message = "feedback needs a rating, a reason or a citation"
+            raise ValueError(message)
+        return self

@@ -9,14 +9,13 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
 
 from app.api.asking import answered, searched, streamed, while_connected
-from app.api.book_list import BooksBody, ReadyBody
-from app.api.description import ANSWER
 from app.api.events import MEDIA_TYPE, chat_events
 from app.api.keys import BEARER, books_for
 from app.api.limits import answering
 from app.api.problems import Refused, documented
-from app.api.requests import BookName, ChatRequest, SearchRequest
+from app.api.requests import BookName, ChatRequest, FeedbackRequest, SearchRequest
 from app.api.responses import (
+    BooksBody,
     ExerciseBody,
     GlossaryBody,
     HitBody,
@@ -31,8 +30,9 @@ from app.domain.book_id import BookId, Edition
 from app.domain.characters import printable
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
-from app.domain.errors import StorageError
+from app.domain.errors import AnswerNotFound
 from app.domain.indexed_book import BookManifest
+from app.domain.logged_answer import Feedback
 from app.domain.page_markdown import page_markdown
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter, SearchQuery
@@ -75,6 +75,9 @@ PagePath = Annotated[
     ),
 ]
 
+_ANSWER = {"$ref": "#/components/schemas/Answer"}
+"""The schema takes long to make: `app.main` adds it to the description when that is asked for."""
+
 router = APIRouter(prefix="/v1", dependencies=[Depends(BEARER)])
 open_router = APIRouter()
 """Routes that need no key."""
@@ -89,7 +92,7 @@ open_router = APIRouter()
             "description": "The answer; as events when `stream` is true or asked for by `Accept`: "
             "`start`, `sources`, then `delta` and `citation`, then `end` with the answer; or, at "
             "any point, `error`.",
-            "content": {"application/json": {"schema": ANSWER}, MEDIA_TYPE: {}},
+            "content": {"application/json": {"schema": _ANSWER}, MEDIA_TYPE: {}},
         },
     },
     dependencies=[Depends(answering)],
@@ -170,29 +173,6 @@ async def _page(
     return found
 
 
-@open_router.get("/healthz", tags=["operation"], summary="Is the process alive?")
-async def healthz() -> dict[str, str]:
-    return {"status": "alive"}
-
-
-@open_router.get("/readyz", tags=["operation"], summary="Can it answer?")
-async def readyz(rag: Rag) -> ReadyBody:
-    """Ready if the index can be read and has at least one book; damaged books are listed. Not ready
-    if the keys cannot be read, unless the server is open to all.
-
-    With `faults` of other parts the server still answers.
-    """
-    await rag.index.check()
-    faults = await rag.faults()
-    if not rag.settings.open and "keys" in faults:
-        raise StorageError(faults["keys"])
-    found = await BooksBody.of(rag)
-    if not found.books:
-        detail = "the index holds no book yet: run `textbook-rag ingest`"
-        raise Refused(503, "no_book", detail)
-    return ReadyBody.of(rag, found, faults)
-
-
 # `p-...`, or an id given by the author: any HTML id without a slash.
 ParagraphId = Annotated[str, Path(max_length=200, examples=["p-8v4x1q0mhz"])]
 
@@ -229,3 +209,17 @@ async def cite(
         nearest = {"Link": f'<{encoded_url(target.url)}>; rel="alternate"'} if target.url else None
         raise Refused(410, "paragraph_gone", detail, nearest)
     return RedirectResponse(encoded_url(target.url), status_code=302)
+
+
+@router.post(
+    "/feedback",
+    tags=["answers"],
+    summary="Say whether an answer helped",
+    status_code=204,
+)
+async def feedback(body: FeedbackRequest, request: Request, rag: Rag) -> None:
+    """Store the feedback with the answer in the owner's question log."""
+    if rag.question_log is None:
+        message = "this server accepts no feedback: its owner can set RAG_QUESTION_LOG_DAYS"
+        raise AnswerNotFound(message)
+    await rag.question_log.give(Feedback(**dict(body)), books_for(request, None))

@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.keys import API_PREFIX, has_keys, host_of, is_loopback, require_key
 from app.api.limits import charge
+from app.api.operation import RecordedRequests
 from app.api.problems import CLOSE, Refused
-from app.api.request_log import RecordedRequests
 from app.bootstrap.storage import SiteKeys
 from app.domain.errors import StorageError
 from app.settings import Settings
@@ -39,6 +39,12 @@ _FIXED_HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _WIDGET = re.compile(r"/widget[./].*")
+_WIDGET_HEADERS = {
+    # Every site may load the widget; access is checked at /v1.
+    "Access-Control-Allow-Origin": "*",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+}
+_HASHED = re.compile(r"/widget/.*-[A-Z0-9]{8}\.js")
 
 
 def page_policy(image_origins: Iterable[str]) -> str:
@@ -64,14 +70,21 @@ class SecurityHeaders:
                 is_page = headers.get("content-type", "").startswith("text/html")
                 policy = self._page_policy if is_page else _API_POLICY
                 headers.setdefault("Content-Security-Policy", policy)
-                stored = not scope["path"].startswith(API_PREFIX)
-                # A copy of a page or of the widget may be out of date after any restart.
-                headers.setdefault("Cache-Control", "no-cache" if stored else "no-store")
+                headers.setdefault("Cache-Control", _caching(scope["path"], message["status"]))
+                if _WIDGET.fullmatch(scope["path"]):
+                    headers.update(_WIDGET_HEADERS)
                 for name, value in _FIXED_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+def _caching(path: str, status: int) -> str:
+    """Return how long a copy is good: that of a page or of the widget's script until a restart."""
+    if _HASHED.fullmatch(path) and status < 400:
+        return "public, max-age=31536000, immutable"
+    return "no-store" if path.startswith(API_PREFIX) else "no-cache"
 
 
 class SiteOrigins(CORSMiddleware):

@@ -5,13 +5,21 @@ Slow clients and floods are a reverse proxy's work (`scripts/deploy`).
 
 from __future__ import annotations
 
+import os
 import resource
+import socket
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
+from app.api.keys import require_keys
+from app.bootstrap.storage import site_keys
+from app.domain.errors import ConfigError
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 16 * 1024
@@ -51,6 +59,53 @@ def configured(web: FastAPI | str, settings: Settings) -> uvicorn.Config:
         timeout_worker_healthcheck=HEALTH_SECONDS,
         h11_max_incomplete_event_size=MAX_HEAD_BYTES,
     )
+
+
+def listening(settings: Settings) -> socket.socket:
+    """Return a bound socket. ConfigError if others may ask without a key, or it cannot be bound."""
+    require_keys(settings, site_keys(settings))
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # asyncio turns off Nagle's algorithm only if the socket's protocol is IPPROTO_TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or os.strerror(error.errno or 0)
+        message = (
+            f"cannot listen on {settings.host}:{settings.port} ({reason}); choose a free port with "
+            "--port (RAG_PORT), and an address of this machine as RAG_HOST"
+        )
+        raise ConfigError(message) from None
+    return listener
+
+
+async def run(web: FastAPI, settings: Settings, listener: socket.socket) -> None:
+    await uvicorn.Server(configured(web, settings)).serve(sockets=[listener])
+
+
+def run_workers(
+    factory: str,
+    settings: Settings,
+    listener: socket.socket,
+    announce: Callable[[Settings], None],
+) -> int:
+    """Run processes that share the socket; each makes its own application. Returns the exit code.
+
+    ConfigError with the embedded index.
+    """
+    if not settings.qdrant_url:
+        message = (
+            f"{settings.workers} workers need a Qdrant server: with the embedded index each would "
+            "load every book into its own memory; set QDRANT_URL, or leave RAG_WORKERS at 1"
+        )
+        raise ConfigError(message)
+    os.environ.update(settings.as_environment())  # from which each worker reads its settings
+    announce(settings)
+    supervisor = Multiprocess(configured(factory, settings), [listener])
+    supervisor.run()
+    return int(any(one.exitcode == STARTUP_FAILURE for one in supervisor.processes))
 
 
 def raised_descriptor_limit() -> int:

@@ -10,17 +10,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.index_terms import IndexTerms
-from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ingest_stores import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.bootstrap.providers import (
     OwnEmbedder,
     Providers,
-    local_embedder,
     paragraph_scorers,
+    similarity_encoder,
 )
 from app.bootstrap.storage import (
     BookPages,
@@ -44,7 +42,7 @@ from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.paragraphs import CiteParagraph
-from app.services.ports import BookStore, Embedder, Reranker
+from app.services.ports import BookStore, Reranker
 from app.services.question_log import QuestionLog, Selected
 from app.services.retrieve import Retrieve
 from app.services.show_figures import ShowFigures
@@ -134,14 +132,14 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
     """
     async with AsyncExitStack() as stack:
         index = await stack.enter_async_context(open_index(settings))
-        providers = Providers.of(settings, stack)
+        providers = Providers(settings, stack)
         embedder, reranker = await providers.embedder(), await providers.reranker()
         model = await providers.language_model()
         log = await stack.enter_async_context(question_log(settings))
         count_tokens = await asyncio.to_thread(token_counter)
-        local = await local_embedder(embedder)
+        similarity = await similarity_encoder()
         retrieve, answer = _answering(
-            settings, index, embedder, local, reranker, model, log, count_tokens
+            settings, index, embedder, similarity, reranker, model, log, count_tokens
         )
         ledgers = ledger_store(settings)
         gc.set_threshold(_NEW_OBJECTS)
@@ -164,7 +162,7 @@ def _answering(
     settings: Settings,
     index: BookStore,
     embedder: OwnEmbedder,
-    local: Embedder,
+    similarity: SimilarityEncoder,
     reranker: Reranker | None,
     model: ChatModel | None,
     log: QuestionLog | None,
@@ -173,7 +171,6 @@ def _answering(
     """Build the use cases that search and answer."""
     terms, bounds = IndexTerms(), TermUpperBounds(index)
     lexical = LexicalEncoder(terms.of_document, terms.of_query)
-    similarity = SimilarityEncoder(local, inner_products)
     vocabulary = BookVocabulary(index, lexical, bounds, count_tokens)
     analysis = AnalyseQuestion(
         embedder,
@@ -182,7 +179,7 @@ def _answering(
         similarity,
         vocabulary,
         rewriter=model,
-        multilingual=isinstance(embedder, FastembedEmbedder) and embedder.multilingual,
+        multilingual=embedder.multilingual,
     )
     feature_reranker = FeatureReranker(lexical.ordered_terms, similarity)
     retrieve = Retrieve(
@@ -204,7 +201,7 @@ def _answering(
         vocabulary=vocabulary,
         context_tokens=settings.context_tokens,
     )
-    scorers = paragraph_scorers(embedder, reranker)
+    scorers = paragraph_scorers(embedder, reranker, similarity)
     answer = AnswerQuestion(
         consult=consult,
         chapters=ConsultChapters(consult, split_sentences),

@@ -9,15 +9,14 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from app.adapters.qdrant.backup import Backup, NewBackup, reading_backup, writing_backup
-from app.adapters.sqlite.file import SqliteFile, copy_file
+from app.adapters.backup import Backup, NewBackup, reading_backup, writing_backup
+from app.adapters.sqlite.file import SqliteFile
 from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache, SqliteLedgers
 from app.adapters.sqlite.serving_stores import SqliteQuestionLog, SqliteSiteKeys, SqliteSpending
 from app.bootstrap.storage import BookPages, book_pages, ledger_store, open_index
 from app.domain.book_id import BookId
-from app.domain.errors import BookNotFound, RagError, StorageError
+from app.domain.errors import BookNotFound, StorageError
 from app.domain.indexed_book import BookManifest
 from app.services.book_scope import require_indexed
 from app.services.phases import Advance, Phases
@@ -100,8 +99,7 @@ class Stores:
         faults = []
         for name in STATE:
             try:
-                if copy_file(self.home / name, backup.folder / name):
-                    backup.add_state(backup.folder / name)
+                backup.add_state(self.home / name)
             except StorageError as error:
                 faults.append(str(error))
         return faults
@@ -118,21 +116,12 @@ class Stores:
 
     async def restore(
         self, backup: Backup, books: Sequence[BookId], phases: Phases
-    ) -> list[BookManifest]:
-        """Restore these books, each in one step; return them with their new generations.
-
-        An error has a note of what was restored.
-        """
-        done: list[BookManifest] = []
+    ) -> AsyncIterator[BookManifest]:
+        """Restore these books, each in one step; yield each with its new generation."""
         total = sum(backup.books[book].chunks for book in books)
         with phases.phase("restore", total, "chunks") as advance:
             for book in books:
-                try:
-                    done.append(await self._restore(backup, book, advance))
-                except RagError as error:
-                    error.add_note(f"{len(done)} of {len(books)} books are restored: run it again")
-                    raise
-        return done
+                yield await self._restore(backup, book, advance)
 
     async def _restore(self, backup: Backup, book: BookId, advance: Advance) -> BookManifest:
         manifest, ledger = backup.books[book], backup.ledger(book)
@@ -152,13 +141,8 @@ class Stores:
     def restore_state(self, backup: Backup) -> list[str]:
         """Restore the state files that are missing; return their names."""
         self.home.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".restored-", dir=self.home) as folder:
-            return [
-                name
-                for name in backup.state
-                if name in STATE
-                and copy_file(backup.extract_state(name, Path(folder)), self.home / name)
-            ]
+        names = [name for name in backup.state if name in STATE]
+        return [name for name in names if backup.restore_state(name, self.home / name)]
 
     async def _known(self) -> set[BookId]:
         return {*await self.index.books(), *await self.index.damaged()}

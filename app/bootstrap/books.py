@@ -1,4 +1,7 @@
-"""Reads books from folders, archives, sites; the sample book is part of this package."""
+"""Reads books from folders, archives, sites, and stamps built sites with their paragraphs' ids.
+
+The sample book is part of this package.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +20,23 @@ from app.adapters.reading.book import (
     book_name,
     chunking_config,
     detected_site,
+    is_built_site,
     open_editions,
     read_book,
 )
 from app.adapters.reading.pages import page_at
 from app.adapters.reading.source_files import SourceFiles
+from app.adapters.reading.tree import stamped
 from app.bootstrap.storage import address_of, ledger_store
 from app.domain.book_id import BookId, Edition
-from app.domain.document import Book, Site
+from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.errors import InputError
 from app.domain.identity import keep_ids
 from app.domain.ledger import from_lines
 from app.services.check_links import BuiltPage
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, Phases, ignore
-from app.services.safe_paths import read_text
+from app.services.safe_paths import file_inside, read_text
 from app.settings import Settings
 
 _UNPACKED_BYTES = 2**30
@@ -73,15 +78,11 @@ async def opened_source(
             for reason, urls in site.left_out.items():
                 remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
             request = IngestRequest(site.folder, book=_book_at(source), base_url=site.base_url)
-        elif _is_archive(source):
-            folder = Path(stack.enter_context(TemporaryDirectory())) / Path(source).stem
+        elif source.endswith(".zip") and request.folder.is_file():
+            folder = Path(stack.enter_context(TemporaryDirectory())) / request.folder.stem
             folder.mkdir()
-            request = IngestRequest(unpack(Path(source), folder, _UNPACKED_BYTES))
+            request = IngestRequest(unpack(request.folder, folder, _UNPACKED_BYTES))
         yield replace(request, strategy=chunking_config(request.folder).strategy)
-
-
-def _is_archive(source: str) -> bool:
-    return source.endswith(".zip") and Path(source).is_file()
 
 
 def read_source(request: IngestRequest, advance: Advance = ignore, *, mark: bool = False) -> Book:
@@ -168,3 +169,34 @@ async def import_ledger(settings: Settings, book: BookId, folder: Path) -> None:
             message = f"{exported.name}: no paragraph ids; write it by `links BOOK --ledger`"
             raise InputError(message)
         await ledgers.save(book, ledger)
+
+
+async def stamp_site(request: IngestRequest, settings: Settings) -> list[int]:
+    """Give the element of each paragraph its id, in all editions of a site.
+
+    Returns the number of new ids of each page. InputError if the folder is not a built site;
+    BookError and FileRefused as in reading it.
+    """
+    folder = request.folder
+    if not folder.is_dir() or not is_built_site(folder):
+        message = f"{folder}: no folder of built pages: build the site and give its folder"
+        raise InputError(message)
+    return [
+        _stamp_page(file_inside(folder.resolve(), document.file), document)
+        for one in requests_by_edition(request)
+        for document in (await read_identified(one, settings, mark=True)).documents
+    ]
+
+
+def _stamp_page(file: Path, document: Document) -> int:
+    blocks = [one for one in document.blocks if one.kind is not BlockKind.HEADING]
+    # A text between elements is said to be where the block before it is.
+    first = {one.start: one for one in reversed(blocks) if one.start >= 0}
+    places = {at: one.paragraph_id for at, one in first.items() if not one.element_id}
+    before = file.read_bytes()
+    html, new = stamped(before, places)
+    if html != before:
+        part = file.with_name(f"{file.name}.part")
+        part.write_bytes(html)
+        part.replace(file)
+    return new

@@ -19,7 +19,6 @@ from app.domain.errors import RagError
 from app.settings import Settings
 
 _LOCAL = "scripts/setup local, then RAG_"
-_KEY_OR_SERVER = "ollama pull llama3.1; or set CO_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ async def diagnose(settings: Settings) -> Mapping[str, Finding]:
     """Return the finding of each part: "embedder", "reranker", "generator", "index"."""
     found = {}
     async with AsyncExitStack() as stack:
-        providers = Providers.of(settings, stack)
+        providers = Providers(settings, stack)
         for part in (_embedder, _reranker, _generator, _index):
             name = part.__name__.strip("_")
             try:
@@ -84,7 +83,8 @@ async def _generator(providers: Providers) -> Finding:
         found = f"found on {ports}; RAG_GENERATOR=extractive turns it off"
         why = found if model else f"no CO_API_KEY, no model server on {ports}"
     if model is None:
-        return Finding("extractive, the book's own sentences", why, _KEY_OR_SERVER)
+        better = "ollama pull llama3.1; or set CO_API_KEY"
+        return Finding("extractive, the book's own sentences", why, better)
     await model.check()
     return Finding(model.model, why)
 

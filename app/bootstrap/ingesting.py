@@ -1,28 +1,41 @@
-"""Builds the use case that ingests. A server does without: it imports all that reads books."""
+"""Builds the use case that ingests, and cuts books into chunks by the strategy and sizes of the
+request and of the book's authors. A server does without: this imports all that reads books.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.index_terms import IndexTerms
+from app.adapters.reading.book import chunking_config
 from app.adapters.reading.rendered_pages import rendered_pages
 from app.adapters.reading.source_files import SourceFiles
+from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache, SqliteLedgers
+from app.adapters.tokens import token_counter
 from app.bootstrap.books import read_source
-from app.bootstrap.chunking import chunk_book, embed_from_thread
 from app.bootstrap.providers import OwnEmbedder
 from app.bootstrap.storage import BookContents, BookPages, PageEntry, address_of, book_pages
-from app.domain.document import BlockKind, Book, Document
+from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import ChunkingConfig, ChunkingTools, RecursiveConfig
+from app.domain.chunking.strategies import stream_chunks
+from app.domain.document import BlockKind, Book, Document, Span
 from app.domain.errors import BookError
-from app.services.ingest import IngestBook
+from app.domain.terms import script_scale
+from app.services.ingest import IngestBook, IngestRequest
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
-from app.services.ports import BookStore
+from app.services.phases import Advance, ignore
+from app.services.ports import BookStore, Embedder
+from app.services.similarity import embed_documents
 from app.settings import Settings
 
+EmbedTexts: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 _IMAGE = 10_000_000
 """Bytes of an image; a larger one is not shown."""
 _IMAGES = 500_000_000
@@ -33,8 +46,6 @@ def ingest_book(
     settings: Settings, embedder: OwnEmbedder, index: BookStore, ledgers: SqliteLedgers
 ) -> IngestBook:
     terms = IndexTerms()
-    neural = embedder if isinstance(embedder, FastembedEmbedder) else None
-    embed_in_context = neural.embed_in_context if neural else None
     return IngestBook(
         read_book=read_source,
         chunk_book=partial(
@@ -43,7 +54,7 @@ def ingest_book(
             longest_text=embedder.tariff.tokens_per_text,
         ),
         embedder=embedder,
-        embed_in_context=embed_in_context,
+        embed_in_context=embedder.embed_in_context,
         cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
         ledgers=ledgers,
         terms_of=terms.of_document,
@@ -89,3 +100,62 @@ def _images(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
             continue
         left -= len(content)
         yield name, content
+
+
+def embed_from_thread(embedder: Embedder) -> EmbedTexts:
+    """Return a function that embeds texts on this event loop, for chunking in another thread."""
+    loop = asyncio.get_running_loop()
+
+    def embed(texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        return asyncio.run_coroutine_threadsafe(embed_documents(embedder, texts), loop).result()
+
+    return embed
+
+
+def chunk_book(
+    book: Book,
+    request: IngestRequest,
+    advance: Advance = ignore,
+    embed: EmbedTexts | None = None,
+    longest_text: int | None = None,
+) -> Iterator[Chunk]:
+    """Yield the chunks of one document after the other.
+
+    `longest_text` is the embedder's limit in tokens: chunk sizes are not scaled beyond it. Raises
+    UnknownStrategy, and ConfigError if the strategy needs `embed` and it is None.
+    """
+    count_tokens = token_counter()
+    config = _config(book, request, count_tokens, longest_text)
+    tools = ChunkingTools(
+        count_tokens=count_tokens,
+        split_sentences=split_sentences,
+        split_recursively=partial(_split_recursively, count_tokens),
+        embed=embed,
+    )
+    for document in book.documents:
+        yield from stream_chunks(document, book, config, tools)
+        advance(1)
+
+
+def _config(
+    book: Book,
+    request: IngestRequest,
+    count_tokens: Callable[[str], int],
+    longest_text: int | None,
+) -> ChunkingConfig:
+    """Return the settings of the request and the book, scaled by the book's script."""
+    own = chunking_config(request.folder, request.strategy)
+    config = replace(own, exclude=tuple(sorted(request.exclude_kinds)))
+    scale = script_scale((block.text for block in book.blocks()), count_tokens)
+    if longest_text is not None:
+        scale = max(1.0, min(scale, longest_text / config.structure.maximum))
+    return config.scaled(scale)
+
+
+def _split_recursively(
+    count_tokens: Callable[[str], int], text: str, config: RecursiveConfig
+) -> list[Span]:
+    # The import takes 0.2 s, so only this strategy pays for it.
+    from app.adapters.langchain_splitters import split_recursively  # noqa: PLC0415
+
+    return split_recursively(count_tokens, text, config)

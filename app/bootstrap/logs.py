@@ -24,7 +24,6 @@ from app.settings import Settings
 
 _OF_EVERY_RECORD = {*vars(logging.makeLogRecord({})), "message", "asctime"}
 """Attributes that are no fields of the event."""
-_MASK = "***"
 _MIN_SECRET = 8
 """Minimum characters of a masked secret: a shorter one may be part of a common word."""
 
@@ -48,7 +47,7 @@ class LineFormatter(logging.Formatter):
             trace = fields.pop("exception", "")
             line = _readable(**fields) + (f"\n{trace}" if trace else "")
         for secret in self._secrets:
-            line = line.replace(secret, _MASK)
+            line = line.replace(secret, "***")
         return line
 
 

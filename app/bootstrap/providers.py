@@ -5,27 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.fastembed.models import EMBEDDER, RERANKER
 from app.adapters.fastembed.reranker import FastembedReranker
-from app.adapters.local_embedder import LocalEmbedder, inner_products
 from app.adapters.sqlite.serving_stores import SqliteSpending
 from app.adapters.tokens import token_counter
 from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price
 from app.domain.errors import ConfigError
 from app.services.budget import Budget, Period
-from app.services.ports import Embedder, ParagraphScorer, Reranker
+from app.services.ports import ParagraphScorer, Reranker
 from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
-from app.services.similarity import CrossLingualScorer
+from app.services.similarity import CrossLingualScorer, SimilarityEncoder
 from app.settings import SMALL_CONTEXT, Settings
 
 if TYPE_CHECKING:
+    from app.adapters.fastembed.embedder import FastembedEmbedder
+    from app.adapters.local_embedder import LocalEmbedder
     from app.adapters.providers.chat import ChatModel
     from app.adapters.providers.cohere_client import CohereClient
     from app.adapters.providers.cohere_embedder import CohereEmbedder
@@ -36,30 +35,27 @@ _log = logging.getLogger(__name__)
 OwnEmbedder: TypeAlias = "CohereEmbedder | LocalEmbedder | FastembedEmbedder"
 
 
-@dataclass(slots=True)
 class Providers:
     """Opens the models of one application; their calls share its budget."""
 
-    settings: Settings
-    budget: Budget
-    stack: AsyncExitStack
-    """Closes the clients with the application."""
-    breakers: dict[str, CircuitBreaker] = field(default_factory=dict)
-    """By the model's role: "embedder", "reranker", "rewriter", "generator"."""
-    _cohere: CohereClient | None = field(default=None, init=False)
-
-    @classmethod
-    def of(cls, settings: Settings, stack: AsyncExitStack) -> Providers:
-        store = SqliteSpending(settings.home / "spending.sqlite")
+    def __init__(self, settings: Settings, stack: AsyncExitStack) -> None:
+        """`stack` closes the clients with the application."""
+        self.settings = settings
         limits: dict[Period, float | None]
         limits = {"month": settings.budget_month, "day": settings.budget_day}
         known = {period: usd for period, usd in limits.items() if usd is not None}
-        return cls(settings, Budget(store, known), stack)
+        self.budget = Budget(SqliteSpending(settings.home / "spending.sqlite"), known)
+        self.breakers: dict[str, CircuitBreaker] = {}
+        """By the model's role: "embedder", "reranker", "rewriter", "generator"."""
+        self._stack = stack
+        self._cohere: CohereClient | None = None
 
     async def embedder(self) -> OwnEmbedder:
         if self._by_cohere(self.settings.embedder):
             return await self._cohere_embedder()
         if name := fastembed_model(self.settings.embedder, EMBEDDER):
+            from app.adapters.fastembed.embedder import FastembedEmbedder  # noqa: PLC0415
+
             folder = self.settings.models_folder
             return await asyncio.to_thread(FastembedEmbedder.load, name, folder)
         return await local_embedder()
@@ -119,7 +115,7 @@ class Providers:
             from app.adapters.providers.cohere_client import open_client  # noqa: PLC0415
 
             opening = open_client(key.get_secret_value(), self.settings.cohere_base_url)
-            self._cohere = await self.stack.enter_async_context(opening)
+            self._cohere = await self._stack.enter_async_context(opening)
         return self._cohere
 
     async def _cohere_embedder(self) -> CohereEmbedder:
@@ -143,7 +139,7 @@ class Providers:
         calls = self._chat("the model server", server.model, price)
         key, short = self.settings.openai_api_key, self.settings.context_tokens <= SMALL_CONTEXT
         opening = openai_chat.open_server(server.base_url, key.get_secret_value() if key else None)
-        client = await self.stack.enter_async_context(opening)
+        client = await self._stack.enter_async_context(opening)
         return openai_chat.OpenAIGenerator(client, *calls, short_prompt=short)
 
     def _chat(
@@ -172,21 +168,33 @@ def fastembed_model(setting: str, default: str) -> str:
     return (name or default) if kind == "fastembed" else ""
 
 
-async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
-    """Return `embedder` if it is the local one, else that, loaded once in a process."""
-    if isinstance(embedder, LocalEmbedder):
-        return embedder
+async def local_embedder() -> LocalEmbedder:
+    """Return the static local model, loaded once in a process."""
     return await asyncio.to_thread(_local_model)
 
 
-_local_model = cache(LocalEmbedder.load)
+@cache
+def _local_model() -> LocalEmbedder:
+    # The import takes a tenth of a second for numpy, which most commands do without.
+    from app.adapters.local_embedder import LocalEmbedder  # noqa: PLC0415
+
+    return LocalEmbedder.load()
 
 
-def paragraph_scorers(embedder: OwnEmbedder, reranker: Reranker | None) -> list[ParagraphScorer]:
+async def similarity_encoder() -> SimilarityEncoder:
+    """Return what compares texts by the static local model."""
+    from app.adapters.local_embedder import inner_products  # noqa: PLC0415 - see _local_model
+
+    return SimilarityEncoder(await local_embedder(), inner_products)
+
+
+def paragraph_scorers(
+    embedder: OwnEmbedder, reranker: Reranker | None, similarity: SimilarityEncoder
+) -> list[ParagraphScorer]:
     """Return what chooses the paragraphs of offline answers in place of the static local model."""
     found: list[ParagraphScorer] = []
     if isinstance(reranker, FastembedReranker):
         found.append(reranker)
-    if isinstance(embedder, FastembedEmbedder) and embedder.multilingual:
-        found.append(CrossLingualScorer(embedder, inner_products))
+    if embedder.multilingual:
+        found.append(CrossLingualScorer(embedder, similarity.inner_products))
     return found

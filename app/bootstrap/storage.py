@@ -10,17 +10,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.adapters.book_pages import BookContents, BookPages, PageEntry
-from app.adapters.local_embedder import inner_products
 from app.adapters.qdrant.disk import disk_fault
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.ingest_stores import SqliteLedgers
 from app.adapters.sqlite.serving_stores import SqliteQuestionLog, SqliteSiteKeys
-from app.bootstrap.providers import local_embedder
+from app.bootstrap.providers import similarity_encoder
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
 from app.services.ports import BookStore
 from app.services.question_log import QuestionLog, ReportQuestions
-from app.services.similarity import SimilarityEncoder
 from app.settings import Settings
 
 __all__ = ["BookContents", "BookPages", "PageEntry"]
@@ -92,7 +90,7 @@ async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
         yield ReportQuestions(
             store=question_store(settings),
             index=index,
-            similarity=SimilarityEncoder(await local_embedder(), inner_products),
+            similarity=await similarity_encoder(),
         )
 
 

@@ -29,26 +29,26 @@ _SHOWN = 200
 
 COMMANDS = {
     "ingest": ("ingest", "Bring the index up to date with a book's pages."),
-    "blocks": ("reading", "Print a book's blocks, one JSON object a line."),
-    "chunks": ("reading", "Print a book's chunks, one JSON object a line."),
+    "blocks": ("paragraphs", "Print a book's blocks, one JSON object a line."),
+    "chunks": ("paragraphs", "Print a book's chunks, one JSON object a line."),
     "search": ("questions", "Find passages."),
     "ask": ("questions", "Answer a question with citations."),
     "eval": ("evaluation", "Measure on questions with known answers."),
     "serve": ("serving", "Serve the API and a page that lists the books."),
     "demo": ("serving", "Ingest the sample book, then serve it."),
     "mcp": ("serving", "Serve the books to an agent on stdin and stdout."),
-    "doctor": ("doctor", "Say which models and index are used, and what would be better."),
+    "doctor": ("serving", "Say which models and index are used, and what would be better."),
     "books": ("books", "List the indexed books."),
     "remove": ("books", "Remove a book from the index."),
     "rollback": ("books", "Go back to a book's previous generation."),
     "verify": ("books", "Check everything that is stored for damage."),
     "backup": ("books", "Write all books and local state into one file."),
     "restore": ("books", "Restore books and local state from a backup."),
-    "links": ("links", "Print or check the link of every paragraph."),
-    "stamp": ("links", "Write the paragraphs' ids into a built site's HTML."),
+    "links": ("paragraphs", "Print or check the link of every paragraph."),
+    "stamp": ("paragraphs", "Write the paragraphs' ids into a built site's HTML."),
     "keys": ("keys", "Add, list or revoke keys that may use the API."),
-    "report": ("question_log", "What readers ask a book, from the question log."),
-    "forget": ("question_log", "Delete questions from the question log."),
+    "report": ("questions", "What readers ask a book, from the question log."),
+    "forget": ("questions", "Delete questions from the question log."),
 }
 """Name of a command: its module in this package, and its line in the list of commands."""
 

@@ -15,8 +15,9 @@ from app.bootstrap.storage import book_pages, open_index
 from app.cli.command import IndexedBook, Json, SomeBooks, Yes, command, searched_place
 from app.cli.output import agreed, duration, phases, remark, remark_each, say, show
 from app.domain.book_id import BookId
-from app.domain.errors import NO_BOOKS, BookNotFound, InputError
+from app.domain.errors import NO_BOOKS, InputError
 from app.domain.indexed_book import BookManifest
+from app.services.book_scope import require_indexed
 from app.services.ports import BookStore
 from app.settings import Settings
 
@@ -29,8 +30,7 @@ async def with_editions(index: BookStore, book: BookId) -> list[BookId]:
     BookNotFound names the books that there are.
     """
     known = [*await index.books(), *await index.damaged()]
-    if book not in known:
-        raise BookNotFound.among(book, known)
+    require_indexed([book], known)
     return [book, *(one for one in known if one.name == book != one)]
 
 
@@ -146,7 +146,7 @@ async def restore(
             question = f"Replace {', '.join(replaced)} and their paragraph ids from the backup?"
             if replaced and not agreed(question, yes=yes):
                 return 1
-            for one in await stores.restore(backup, chosen, phases()):
+            async for one in stores.restore(backup, chosen, phases()):
                 say(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
             if not books:
                 restored = stores.restore_state(backup)

@@ -6,30 +6,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from app.domain.book_id import BookId
 from app.domain.errors import InputError
-from app.domain.evaluation.measurement import GoldSpan, Question
-from app.domain.retrieval.query import Turn
+from app.domain.evaluation.measurement import Question
 from app.services.safe_paths import read_text
 
-
-class _Line(BaseModel, strict=True):
-    """The fields of a `Question` by their keys in the file; other keys are ignored."""
-
-    id: str
-    question: str
-    kind: str
-    answerable: bool
-    gold: tuple[GoldSpan, ...] = ()
-    gold_file: str = ""
-    filter_file: str = ""
-    history: tuple[Turn, ...] = ()
-    book: str | None = None
-    key_facts: tuple[str, ...] = ()
-    needs_all_gold: bool = Field(False, alias="gold_all")
-    half: str = ""
+_FIELDS = TypeAdapter(Question)
+"""The keys of a line are the fields of a `Question`; other keys are ignored."""
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -57,13 +41,12 @@ def read_questions(path: Path) -> list[Question]:
 def _question(text: str) -> Question:
     """Return the question of a line. InputError."""
     try:
-        line = _Line.model_validate_json(text)
+        question = _FIELDS.validate_json(text, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
-        raise InputError(f"{key}: {first['msg']}" if key else first["msg"]) from None
-    book = None if line.book is None else BookId(line.book)
-    question = Question(**dict(line) | {"book": book})
+        said = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{key}: {said}" if key else said) from None
     for fault in _faults(question):
         raise InputError(fault)
     return question

@@ -113,10 +113,11 @@ class LoggedParagraph:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A reader opened a citation, or found it unhelpful."""
+    """What a reader did with a citation, passage or source of an answer."""
 
     paragraph_id: str
-    kind: MarkKind
+    event: MarkKind
+    """clicked: the reader opened it; unhelpful: it does not help or fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ class LoggedAnswer:
 
     def with_feedback(self, feedback: Feedback) -> LoggedAnswer:
         """Return the answer with a reader's feedback; a mark that it has is kept once."""
-        new = (feedback.mark,) if feedback.mark and feedback.mark not in self.marks else ()
+        mark = feedback.citation
+        new = (mark,) if mark and mark not in self.marks else ()
         return replace(
             self,
             rating=self.rating if feedback.rating is None else feedback.rating,
@@ -169,7 +171,7 @@ class Feedback:
     answer_id: str
     rating: Rating | None = None
     reason: str | None = None
-    mark: Mark | None = None
+    citation: Mark | None = None
 
 
 def logged_paragraphs(

@@ -126,7 +126,7 @@ def _paragraph_uses(answers: Sequence[LoggedAnswer]) -> list[ParagraphUse]:
         for place in answer.citations:
             counts[place.paragraph_id].update(["cited", str(answer.rating)])
         for mark in answer.marks:
-            counts[mark.paragraph_id][str(mark.kind)] += 1
+            counts[mark.paragraph_id][str(mark.event)] += 1
     uses = (
         ParagraphUse(
             latest[paragraph_id],

@@ -119,11 +119,9 @@ def visible(text: str) -> str:
 
 
 def answer_messages(system: str, question: str, history: Sequence[Turn]) -> tuple[ChatMessage, ...]:
-    """Return system prompt, history and question. No turn gets the system role."""
+    """Return system prompt, history and question."""
     turns = (
-        ChatMessage("assistant" if turn.role == "assistant" else "user", visible(turn.content))
-        for turn in history
-        if turn.content.strip()
+        ChatMessage(turn.role, visible(turn.content)) for turn in history if turn.content.strip()
     )
     return (ChatMessage("system", system), *turns, ChatMessage("user", visible(question)))
 

@@ -113,8 +113,8 @@ class QuestionLog:
             message = f"no answer {feedback.answer_id!r} is in the log"
             raise AnswerNotFound(message)
         known = {one.paragraph_id for one in found[0].paragraphs}
-        if feedback.mark and feedback.mark.paragraph_id not in known:
-            message = f"the answer has no paragraph {feedback.mark.paragraph_id!r}"
+        if feedback.citation and feedback.citation.paragraph_id not in known:
+            message = f"the answer has no paragraph {feedback.citation.paragraph_id[:80]!r}"
             raise InputError(message)
         if feedback.reason is not None:
             reason = printable(without_personal_data(feedback.reason))[:MAX_REASON_CHARS]

@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 
 from app.adapters.reading.book import read_book
 from app.adapters.tokens import token_counter
-from app.bootstrap.chunking import chunk_book
+from app.bootstrap.ingesting import chunk_book
 from app.services.ingest_plan import IngestRequest
 
 

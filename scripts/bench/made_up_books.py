@@ -22,7 +22,7 @@ from app.adapters.index_terms import IndexTerms
 from app.adapters.local_embedder import DIMENSION, MODEL, LocalEmbedder
 from app.adapters.sentences import split_sentences
 from app.bootstrap.books import read_source
-from app.bootstrap.chunking import chunk_book
+from app.bootstrap.ingesting import chunk_book
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Site

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 import app.domain.errors as errors
-from app.api.requests import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS
+from app.api.requests import MAX_HISTORY_CHARS, MAX_TURNS
 from app.api.security import MAX_BODY_BYTES
 from app.main import openapi_json
 from tests.conftest import ROOT
@@ -82,7 +82,7 @@ def test_an_index_without_books_is_not_ready(tmp_path: Path) -> None:
 # --- bad input ----------------------------------------------------------------------------------
 
 _TURN = {"role": "user", "content": "Why?"}
-_LONG = _TURN | {"content": "a" * MAX_TURN_CHARS}
+_LONG = _TURN | {"content": "a" * 8_000}
 WRONG: list[tuple[dict[str, object], int, str]] = [
     ({"question": ""}, 422, "invalid_question"),
     ({"question": " \n"}, 422, "invalid_question"),
@@ -90,7 +90,9 @@ WRONG: list[tuple[dict[str, object], int, str]] = [
     ({"book": "hawks"}, 404, "book_not_found"),
     ({"question": "Hi!", "book": "hawks"}, 404, "book_not_found"),
     ({"book": "hawks", "page_url": "/owls", "scope": "page"}, 404, "book_not_found"),
-    ({"history": [_LONG] * (MAX_HISTORY_CHARS // MAX_TURN_CHARS + 1)}, 422, "invalid_request"),
+    ({"selection": {"text": ""}}, 422, "invalid_request"),
+    ({"selection": {"text": "a" * 4_001}}, 422, "invalid_request"),
+    ({"history": [_LONG] * (MAX_HISTORY_CHARS // 8_000 + 1)}, 422, "invalid_request"),
 ]
 INVALID: list[tuple[dict[str, object], str]] = [
     ({"question": 7}, "question"),
@@ -99,9 +101,9 @@ INVALID: list[tuple[dict[str, object], str]] = [
     ({"stream": "perhaps"}, "stream"),
     ({"history": "none"}, "history"),
     ({"history": [_TURN | {"role": "system"}]}, "history.0.role"),
-    ({"history": [_TURN | {"content": ""}]}, "history.0.content"),
+    ({"history": [_TURN | {"content": 7}]}, "history.0.content"),
+    ({"history": [_TURN | {"time": "now"}]}, "history.0.time"),
     ({"history": [_TURN] * (MAX_TURNS + 1)}, "history"),
-    ({"history": [_TURN | {"content": "a" * (MAX_TURN_CHARS + 1)}]}, "history.0.content"),
 ]
 
 

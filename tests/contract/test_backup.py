@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from app.adapters.backup import reading_backup, writing_backup
 from app.adapters.book_pages import BookPages
-from app.adapters.qdrant.backup import reading_backup, writing_backup
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.ingest_stores import SqliteLedgers
 from app.bootstrap.backups import Stores
@@ -71,7 +71,8 @@ async def back_up(index: BookStore, home: Path, file: Path) -> list[BookManifest
 
 async def restore(index: BookStore, home: Path, file: Path) -> list[BookManifest]:
     with reading_backup(file) as backup:
-        return await stores(index, home).restore(backup, [*backup.books], Phases())
+        restored = stores(index, home).restore(backup, [*backup.books], Phases())
+        return [one async for one in restored]
 
 
 async def stored(index: BookStore) -> list[IndexPoint]:

@@ -168,8 +168,9 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
 MAIN = "from app.cli import main; main({})"
 UNUSED = {
     MAIN.format(["--help"]): "pydantic rich app.settings app.bootstrap",
+    MAIN.format(["serve", "--help"]): "rich.progress app.bootstrap.storage fastapi uvicorn",
     MAIN.format(["search", "--help"]): "rich.progress app.bootstrap.application fastapi",
-    MAIN.format(["blocks", "page.md"]): "cohere qdrant_client fastapi httpx",
+    MAIN.format(["blocks", "page.md"]): "cohere qdrant_client fastapi httpx numpy",
     MAIN.format(["ask", "Why?"]): "cohere aiohttp httpx qdrant_client fastapi",
     "import app.bootstrap.application, app.main": "cohere aiohttp httpx qdrant_client",
 }

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import app.domain.errors as errors
-from app.api.problems import status_of
+from app.api.problems import status_and_detail
 from app.cli import COMMANDS as COMMAND_NAMES
 from app.cli import loaded
 from app.domain.errors import RagError
@@ -116,7 +116,7 @@ def test_every_error_code_stands_in_the_table_with_its_exit_code_and_status(
     row = re.search(rf"^\| {error.code} \|.*\| (\S+) \| (\S+) \|$", ERRORS, re.M)
     assert row, f"{error.code} is missing"
     assert row[1] == str(error.exit_code)
-    assert row[2] == str(status_of(error.__new__(error)))
+    assert row[2] == str(status_and_detail(error.__new__(error))[0])
 
 
 @in_every_document

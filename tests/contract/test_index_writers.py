@@ -77,7 +77,7 @@ async def test_a_record_is_written_only_as_it_was_read(client: AsyncQdrantClient
         await fails(IndexBusy, records.put(read, read), "changed by another run just now")
     record = await records.read(BookId("other"))
     await index.remove(BookId("other"))
-    await fails(IndexBusy, records.put(record, replace(record, lease=Lease.new())))
+    await fails(IndexBusy, records.put(record, replace(record, lease=Lease())))
     assert not await index_of(client).books()
 
 

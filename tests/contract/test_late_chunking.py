@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
-from app.bootstrap.chunking import chunk_book
+from app.bootstrap.ingesting import chunk_book
 from app.domain.chunking.config import StrategyName
 from app.domain.retrieval.query import Vector
 from app.services.ingest import IngestReport

@@ -113,7 +113,7 @@ def sent(content: object, role: str = "user") -> dict[str, object]:
 IMAGE = [{"type": "image_url", "image_url": {}}]
 INVALID: list[tuple[dict[str, Any], int, str, str | None]] = [
     ({"model": "gpt-4"}, 404, "model_not_found", None),
-    ({"model": "No book!"}, 404, "model_not_found", None),
+    ({"model": "No book!"}, 400, "invalid_request", "model"),
     ({"messages": []}, 400, "invalid_request", "messages"),
     ({"messages": "hi"}, 400, "invalid_request", "messages"),
     (sent("So.", "assistant"), 400, "invalid_question", None),

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.api.widget import WIDGET_FOLDER
+from app.api.pages import WIDGET_FOLDER
 from tests.serving import offline_settings, serving
 
 BUNDLE = WIDGET_FOLDER / "bundle"

@@ -20,7 +20,7 @@ from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache
 from app.adapters.tokens import token_counter
 from app.bootstrap.books import read_source
-from app.bootstrap.chunking import chunk_book
+from app.bootstrap.ingesting import chunk_book
 from app.domain.book_id import BookId
 from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import SearchFilter, SparseVector

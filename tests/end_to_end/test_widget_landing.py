@@ -132,6 +132,13 @@ def test_of_a_block_taller_than_the_screen_the_quote_is_shown(
     expect(page.locator("#more")).to_be_in_viewport()
 
 
+def test_a_page_without_a_doctype_scrolls_too(page: Page, owls: ForeignSite) -> None:
+    filler = "<p>Bats hunt at night.</p>" * 99
+    owls.doctype, owls.article = "", f"{filler}<p id=b>{_TEXT}</p>{filler}"
+    cite(page, owls, _SEES)
+    expect(page.locator("#b")).to_be_in_viewport()
+
+
 def test_a_page_that_changed_says_so_and_goes_to_the_section(page: Page, owls: ForeignSite) -> None:
     filler = "<p>Nothing of that kind stands here at all.</p>" * 60
     owls.article = f"{filler}<h2 id='owls'>Owls</h2><p>Rewritten from the ground up.</p>{filler}"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from app.adapters.tokens import token_counter
 from app.bootstrap.books import SAMPLE_BOOK, read_source
-from app.bootstrap.chunking import chunk_book
+from app.bootstrap.ingesting import chunk_book
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.config import StrategyName

@@ -38,10 +38,10 @@ def evaluate(
 def stack_question(filter_file: str = "") -> Question:
     gold = (GoldSpan("a.md", 0, 45),)
     question = "What are stacks and plates?"
-    return Question("s", question, "factual", gold=gold, filter_file=filter_file)
+    return Question("s", question, "factual", True, gold=gold, filter_file=filter_file)
 
 
-TREE = Question("t", "What has one root?", "review", gold_file="b.md")
+TREE = Question("t", "What has one root?", "review", True, gold_file="b.md")
 UNANSWERABLE = Question("u", "Who wrote it?", "unanswerable", answerable=False)
 
 
@@ -54,7 +54,7 @@ def test_the_summary_has_every_metric_whatever_was_asked(asked: list[Question]) 
 
 def test_times_come_from_the_clock_in_milliseconds() -> None:
     questions = [
-        Question(str(n), "stacks", "factual", gold=(GoldSpan("a.md", 0, 45),)) for n in range(20)
+        Question(str(n), "stacks", "factual", True, (GoldSpan("a.md", 0, 45),)) for n in range(20)
     ]
     found = summary(evaluate(questions).results)
     assert (found["p50_ms"], found["p95_ms"]) == (10.0, 19.0)
@@ -102,6 +102,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             id="1",
             question="Why?",
             kind="factual",
+            answerable=True,
             gold=(GoldSpan("a.md", 0, 9),),
             gold_file="b.md",
             filter_file="a.md",

@@ -20,6 +20,7 @@ ASKED = Question(
     "light",
     "What does photosynthesis turn light energy into?",
     "how",
+    True,
     gold=(GoldSpan("page.md", 0, 55),),
     key_facts=("chemical energy",),
 )
@@ -64,7 +65,7 @@ def test_gold_is_found_by_any_place_or_where_the_answer_needs_all_by_all(
     question = replace(ASKED, gold=(GoldSpan("page.md", 0, 40), GoldSpan("page.md", 100, 140)))
     ranking = [Retrieved("page.md", (span,)) for span in spans]
     assert finds_all_gold(question, ranking) is any_one
-    assert finds_all_gold(replace(question, needs_all_gold=True), ranking) is all_of_them
+    assert finds_all_gold(replace(question, gold_all=True), ranking) is all_of_them
 
 
 def test_shown_are_the_passages_or_what_a_model_wrote_and_in_a_refusal_nothing() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.reading.rendered_pages import rendered_pages
-from app.bootstrap.chunking import chunk_book
+from app.bootstrap.ingesting import chunk_book
 from app.domain.chunking.config import StrategyName
 from app.domain.document import Book, Document, Site
 from app.services.ingest import IngestRequest

@@ -177,8 +177,7 @@ def test_a_label_is_the_number_after_the_word_for_a_task(
 
 def turns(*texts: str) -> tuple[Turn, ...]:
     """Return a conversation that the user begins."""
-    roles = ("user", "assistant")
-    return tuple(Turn(roles[at % 2], text) for at, text in enumerate(texts))
+    return tuple(Turn("assistant" if at % 2 else "user", text) for at, text in enumerate(texts))
 
 
 CLARIFICATION = known_language("en").notices.which_chapter.format("1. Owls; 2. Bats")

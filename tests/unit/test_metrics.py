@@ -18,7 +18,7 @@ from app.domain.evaluation.metrics import (
 
 def question(*spans: tuple[int, int], kind: str = "factual", gold_file: str = "") -> Question:
     gold = tuple(GoldSpan("a.md", start, end) for start, end in spans)
-    return Question("q", "What?", kind, gold=gold, gold_file=gold_file)
+    return Question("q", "What?", kind, True, gold=gold, gold_file=gold_file)
 
 
 def chunk(*spans: tuple[int, int], file: str = "a.md") -> Retrieved:

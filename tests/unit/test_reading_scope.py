@@ -15,6 +15,7 @@ from app.domain.answering.request import (
     Selection,
     narrowed,
     page_preferred,
+    selected_paragraph,
 )
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
@@ -126,6 +127,10 @@ def test_the_selected_paragraph_is_the_first_source(paragraph_id: str) -> None:
     selection = Selection("the  smallest item at\nthe root", paragraph_id)
     answer = Reader().ask("What does this mean?", selection=selection)
     assert answer.sources[0].paragraph_id == "p-book-d.md-0"
+
+
+def test_a_selection_without_a_word_is_in_no_paragraph() -> None:
+    assert selected_paragraph(Selection(" ... "), (), [Hit(one, 0.5) for one in CHUNKS]) == []
 
 
 def test_a_selection_is_searched_with_and_explained_by_what_stands_around_it() -> None:

@@ -64,6 +64,9 @@ class CohereEmbedder:
     Vectors of recent questions are cached, since a class often asks the same ones.
     """
 
+    multilingual, embed_in_context = False, None
+    """As in `FastembedEmbedder`."""
+
     def __init__(
         self,
         client: CohereClient,

@@ -169,7 +169,7 @@ class EdgeIndex:
             with suppress(StorageError, BookNotFound):
                 manifests.append(one.manifest())
         found, known = BookList(manifests), self._list
-        return known if known is not None and known.named() == found.named() else found
+        return known if known is not None and known == found else found
 
     def _each(
         self, books: Sequence[BookId], ask: Callable[[Generation], _Found]
@@ -198,7 +198,7 @@ class EdgeIndex:
     def _ask(self, one: OpenBook, ask: Callable[[Generation], _Found]) -> _Found:
         generation = one.get()
         try:
-            with generation.errors():
+            with storage_errors(generation.stored.folder):
                 return ask(generation)
         except StorageError:
             one.look_again()
@@ -218,6 +218,6 @@ class EdgeIndex:
         missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in found]
         if missing and (previous := Generation.previous(one.folder)):
             # For questions that searched before the switch.
-            with suppress(StorageError), previous.errors():
+            with suppress(StorageError), storage_errors(previous.stored.folder):
                 found |= previous.retrieve(missing)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]

@@ -99,12 +99,10 @@ class OpenBook:
         with storage_errors(self.folder.path):
             stamp = self.folder.stamp()
         if not self._is_unchanged(stamp):
-            before = self._generation, self.damage
             try:
                 self._open()
             finally:
-                if before != (self._generation, self.damage):
-                    self._on_change()
+                self._on_change()
             self._stamp = stamp
         self._look_at = self._clock() + RECHECK_SECONDS
 

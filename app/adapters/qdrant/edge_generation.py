@@ -9,7 +9,7 @@ import os
 from array import array
 from bisect import bisect_left
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -139,12 +139,6 @@ class Generation:
     def manifest(self) -> BookManifest:
         return self.stored.manifest
 
-    @contextmanager
-    def errors(self) -> Iterator[None]:
-        """Raise StorageError for errors of the engine."""
-        with storage_errors(self.stored.folder):
-            yield
-
     def is_cut(self) -> bool:
         """Whether a file was truncated. A removed file does no harm: it stays mapped.
 
@@ -197,13 +191,14 @@ class Generation:
         return found
 
     def matching(self, filter: SearchFilter) -> list[Chunk]:
-        """Return the chunks that match the filter, ascending by id."""
-        records = self._scroll([CHUNK_FIELD], _condition(filter))
-        return [from_payload(record.payload) for record in records]
+        """Return the chunks that match the filter, ascending by id; uses the cache."""
+        chunk_ids = [str(record.id) for record in self._scroll(False, _condition(filter))]
+        found = self.retrieve(chunk_ids)
+        return [found[name] for name in chunk_ids]
 
     async def pages(self) -> AsyncIterator[list[IndexPoint]]:
         """Yield all points in reading order."""
-        with self.errors():
+        with storage_errors(self.stored.folder):
             records = await asyncio.to_thread(list, self._scroll(list(ORDER_FIELDS), None))
             ids = in_reading_order((str(record.id), record.payload) for record in records)
             for start in range(0, len(ids), PAGE):
@@ -215,7 +210,9 @@ class Generation:
         records = self.shard.retrieve(list(chunk_ids), with_payload=True, with_vector=True)
         return {str(record.id): index_point(record.payload, record.vector) for record in records}
 
-    def _scroll(self, payload: list[str], condition: edge.Filter | None) -> Iterator[edge.Record]:
+    def _scroll(
+        self, payload: bool | list[str], condition: edge.Filter | None
+    ) -> Iterator[edge.Record]:
         """Yield the points that match, ascending by id."""
         offset = None
         while True:

@@ -47,12 +47,7 @@ class EdgeWriter:
     Every step runs in a thread, one at a time. If a step fails, the generation is abandoned.
     """
 
-    def __init__(
-        self,
-        folder: BookFolder,
-        dimension: int,
-        on_switch: Callable[[], None],
-    ) -> None:
+    def __init__(self, folder: BookFolder, dimension: int, on_switch: Callable[[], None]) -> None:
         """Take the book's lock, remove leftovers of a crash and start an empty generation."""
         self._folder = folder
         self._book = folder.book

@@ -56,7 +56,7 @@ class ServerIndex:
         return await self._catalogue.books()
 
     async def damaged(self) -> Mapping[BookId, Damage]:
-        return self._catalogue.damaged()
+        return self._catalogue.damaged
 
     async def faults(self, book: BookId, *, previous: bool = False) -> list[str]:
         """Read every point of the generation and compare it with what was published."""

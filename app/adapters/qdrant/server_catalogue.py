@@ -45,19 +45,15 @@ class Catalogue:
         self._clock = clock
         self._known: dict[BookId, BookRecord] = {}
         self._served: Mapping[BookId, BookRecord] = {}
-        self._damaged: Mapping[BookId, Damage] = {}
+        self.damaged: Mapping[BookId, Damage] = {}
+        """The books that could not be read, or that differed from what was published."""
         self._books = BookList()
         self._refreshed = self._compared = -math.inf
         self._refreshing = asyncio.Lock()
-        self._version_is_checked = False
 
     def look_again(self) -> None:
         """Ask the server at the next use; called after a switch, or for an up-to-date answer."""
         self._refreshed = self._compared = -math.inf
-
-    def damaged(self) -> Mapping[BookId, Damage]:
-        """The books that could not be read, or that differed from what was published."""
-        return self._damaged
 
     async def books(self) -> BookList:
         """The readable books; the same object until something changes."""
@@ -65,7 +61,7 @@ class Catalogue:
             now = self._clock()
             if now - self._refreshed >= _RECHECK_SECONDS:
                 await self._read_changed()
-                if self._damaged or now - self._compared >= _COMPARE_SECONDS:
+                if self.damaged or now - self._compared >= _COMPARE_SECONDS:
                     await self._compare()
                     self._compared = now
                 self._refreshed = now
@@ -78,11 +74,11 @@ class Catalogue:
         """
         await self.books()
         found, failed = list[BookRecord](), ""
-        for book in dict.fromkeys(map(BookId, books)) or [*self._served] or [*self._damaged]:
+        for book in dict.fromkeys(map(BookId, books)) or [*self._served] or [*self.damaged]:
             if book in self._served:
                 found.append(self._served[book])
-            elif book in self._damaged:
-                failed = failed or self._damaged[book].reason
+            elif book in self.damaged:
+                failed = failed or self.damaged[book].reason
             else:
                 raise BookNotFound.of(book)
         if failed and not found:
@@ -91,10 +87,9 @@ class Catalogue:
 
     async def _read_changed(self) -> None:
         """Read the records that have changed, and forget books that are gone."""
-        if not self._version_is_checked:
+        if not self._known:
             store = self._records.store
             check_version(store.address, (await store.client.info()).version)
-            self._version_is_checked = True
         revisions = await self._records.revisions()
         found = {BookId(name): one for name, one in revisions.items() if is_book_id(name)}
         kept = {book: one for book, one in self._known.items() if found.get(book) == one.revision}
@@ -116,11 +111,11 @@ class Catalogue:
                 damaged[one.manifest.book] = Damage(fault)
                 del served[one.manifest.book]
         for book, damage in damaged.items():
-            if damage != self._damaged.get(book):
+            if damage != self.damaged.get(book):
                 _log.error("index.book_set_aside", extra={"book": book, "reason": damage.reason})
-        self._served, self._damaged = served, damaged
+        self._served, self.damaged = served, damaged
         books = BookList(one.generations[0].manifest for one in served.values())
-        if books.named() != self._books.named():
+        if books != self._books:
             self._books = books
 
 

@@ -15,9 +15,9 @@ import logging
 import re
 import time
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TypeVar, cast
+from typing import cast
 
 import httpx
 from qdrant_client import AsyncQdrantClient
@@ -56,8 +56,6 @@ _GRPC_OPTIONS = {
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 200,
 }
-
-T = TypeVar("T")
 
 Send = Callable[[AsyncQdrantClient], Awaitable[object]]
 """One call, which can be made on any node."""
@@ -106,9 +104,7 @@ class Nodes:
     """
 
     def __init__(
-        self,
-        clients: Mapping[str, AsyncQdrantClient],
-        ready: Callable[[str], Awaitable[bool]],
+        self, clients: Mapping[str, AsyncQdrantClient], ready: Callable[[str], Awaitable[bool]]
     ) -> None:
         """`clients` are by address; `ready` checks the node at one, if there are others."""
         self._clients = clients
@@ -132,33 +128,51 @@ class Nodes:
             return call
 
         write = name.startswith(_WRITES)
-        ask, seconds = (self._once, WRITE_SECONDS) if write else (self._hedged, READ_SECONDS)
+        patience, seconds = (None, WRITE_SECONDS) if write else (HEDGE_SECONDS, READ_SECONDS)
         end = None
         with server_errors(self._address):
             while True:
                 try:
-                    return await ask(send)
+                    return await self._ask(send, patience)
                 except NODE_ERRORS as error:
                     end = end or time.monotonic() + seconds
                     if not is_node_failure(error) or time.monotonic() >= end:
                         raise
                 await asyncio.sleep(_PAUSE_SECONDS)
 
-    async def _hedged(self, send: Send) -> object:
-        """Ask a second node, too, if the first one is slow; return the first answer."""
-        first = asyncio.create_task(self._once(send))
-        try:
-            if (await asyncio.wait([first], timeout=HEDGE_SECONDS))[0]:
-                return first.result()
-            return await _first_success([first, self._once(send, without=self._current)])
-        finally:
-            first.cancel()
+    async def _ask(self, send: Send, patience: float | None) -> object:
+        """Ask the nodes in turn, the next one after a failure or `patience` seconds.
 
-    async def _once(self, send: Send, without: str | None = None) -> object:
-        node = self._current
-        if node is None or node == without or time.monotonic() - self._answered > _TRUSTED_SECONDS:
-            others = [one for one in self._clients if one != without]
-            node = await _first_success(map(self._require_ready, others))
+        Return the first answer. If there is none, raise the first failure; what is no failure of a
+        node is raised at once.
+        """
+        nodes = sorted(self._clients, key=lambda one: one != self._current)
+        waiting, failures = set[asyncio.Task[object]](), list[NodeError]()
+        try:
+            while nodes or waiting:
+                if nodes:
+                    waiting.add(asyncio.create_task(self._ask_node(nodes.pop(0), send)))
+                limit = patience if nodes else None
+                done, waiting = await asyncio.wait(
+                    waiting, timeout=limit, return_when="FIRST_COMPLETED"
+                )
+                for task in done:
+                    try:
+                        return task.result()
+                    except NODE_ERRORS as error:
+                        if not is_node_failure(error):
+                            raise
+                        failures.append(error)
+            raise failures[0]
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+    async def _ask_node(self, node: str, send: Send) -> object:
+        trusted = node == self._current and time.monotonic() - self._answered <= _TRUSTED_SECONDS
+        if len(self._clients) > 1 and not trusted and not await self._ready(node):
+            raise ConnectionError(_NONE_READY)
         try:
             answer = await send(self._clients[node])
         except NODE_ERRORS as error:
@@ -167,33 +181,6 @@ class Nodes:
             raise
         self._current, self._answered = node, time.monotonic()
         return answer
-
-    async def _require_ready(self, node: str) -> str:
-        if len(self._clients) > 1 and not await self._ready(node):
-            raise ConnectionError(_NONE_READY)
-        return node
-
-
-async def _first_success(calls: Iterable[Awaitable[T]]) -> T:
-    """Return the first result and cancel the other calls.
-
-    If there is none, raise the last failure; what is no failure of a node is raised at once.
-    """
-    tasks = list(map(asyncio.ensure_future, calls))
-    failure: NodeError = ConnectionError(_NONE_READY)
-    try:
-        for finished in asyncio.as_completed(tasks):
-            try:
-                return await finished
-            except NODE_ERRORS as error:
-                if not is_node_failure(error):
-                    raise
-                failure = error
-        raise failure
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def server_client(

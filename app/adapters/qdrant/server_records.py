@@ -34,20 +34,20 @@ LEASE_SECONDS = 120.0
 """A writer counts as dead if it has not renewed its lease for this time."""
 
 
+def _new_holder() -> str:
+    started = datetime.now(UTC).isoformat(timespec="microseconds")
+    return f"process {os.getpid()} on {socket.gethostname()}, started {started}"
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """The right of one writer of a book, because Qdrant has no locks."""
 
-    holder: str
+    holder: str = field(default_factory=_new_holder)
     """Process, host and start time, with microseconds: every process in a container may have the
     same id."""
     seen_at: float = field(default_factory=time.time)
     """Seconds since the epoch."""
-
-    @classmethod
-    def new(cls) -> Lease:
-        started = datetime.now(UTC).isoformat(timespec="microseconds")
-        return cls(f"process {os.getpid()} on {socket.gethostname()}, started {started}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Records:
         record = await self.read(book)
         record.require_free()
         try:
-            return await self.put(record, replace(record, lease=Lease.new()))
+            return await self.put(record, replace(record, lease=Lease()))
         except IndexBusy:
             (await self.read(book)).require_free()
             raise
@@ -140,12 +140,10 @@ class Records:
                 raise lost
             if old.lease and found.lease and old.lease.holder == found.lease.holder:
                 old = found
-        message = f"book {old.book!r} was changed by another run just now: nothing was changed"
-        if old.lease:
-            message = (
-                f"book {old.book!r} was taken over by another run, because this one did not renew "
-                "its lease in time: nothing was published"
-            )
+        message = (
+            f"book {old.book!r} was changed by another run just now, or taken over from this one, "
+            "which did not renew its lease in time: nothing was changed"
+        )
         raise IndexBusy(message)
 
     async def _write(self, old: BookRecord, new: BookRecord) -> None:

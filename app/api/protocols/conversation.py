@@ -8,18 +8,12 @@ from typing import Any
 from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 
-from app.api.requests import (
-    MAX_HISTORY_CHARS,
-    MAX_TURN_CHARS,
-    MAX_TURNS,
-    ChatRequest,
-    ReadingContext,
-    TurnBody,
-)
+from app.api.requests import MAX_HISTORY_CHARS, MAX_TURNS, ChatRequest, ReadingContext
 from app.domain.answer import Answer
 from app.domain.book_id import BookId
 from app.domain.errors import QuestionError
 
+_MAX_TURN_CHARS = 8_000
 MESSAGES: Any = Field(
     min_length=1,
     max_length=1_000,
@@ -43,23 +37,22 @@ def chat_request(
         raise QuestionError(message)
     try:
         fields = context.model_dump(include={*ReadingContext.model_fields})
-        history = _latest(turns[:-1])
-        return ChatRequest(question=turns[-1][1], book=book, history=history, **fields)
+        asked = {"question": turns[-1][1], "book": book, "history": _latest(turns[:-1])}
+        return ChatRequest.model_validate(fields | asked)
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from error
 
 
-def _latest(turns: Sequence[tuple[str, str]]) -> tuple[TurnBody, ...]:
-    kept: list[TurnBody] = []
+def _latest(turns: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    kept: list[dict[str, str]] = []
     left = MAX_HISTORY_CHARS
-    for role, text in reversed(turns):
-        content = text[:MAX_TURN_CHARS]
-        if len(kept) == MAX_TURNS or len(content) > left:
+    for role, text in turns[: -MAX_TURNS - 1 : -1]:
+        content = text[:_MAX_TURN_CHARS]
+        left -= len(content)
+        if left < 0:
             break
-        if content:
-            kept.append(TurnBody.model_validate({"role": role, "content": content}))
-            left -= len(content)
-    return tuple(reversed(kept))
+        kept.append({"role": role, "content": content})
+    return kept[::-1]
 
 
 def finish_reason(answer: Answer) -> str:

@@ -12,7 +12,7 @@ from secrets import token_hex
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from app.api.asking import answered, streamed
 from app.api.events import DONE, MEDIA_TYPE, frame
@@ -22,9 +22,8 @@ from app.api.problems import ErrorEvent
 from app.api.protocols.conversation import MESSAGES, chat_request, finish_reason
 from app.api.protocols.linked_text import CitationLink, LinkedText, linked, without_links
 from app.api.protocols.openai_errors import ERRORS, stream_error
-from app.api.requests import ReadingContext
+from app.api.requests import BookName, ReadingContext
 from app.api.routes import PrintableResponse, Rag
-from app.bootstrap.application import Application
 from app.domain.answer import (
     Answer,
     AnswerEvent,
@@ -34,8 +33,6 @@ from app.domain.answer import (
     TextDelta,
     Usage,
 )
-from app.domain.book_id import BookId, is_book_id
-from app.domain.errors import BookNotFound
 from app.domain.indexed_book import BookManifest
 
 
@@ -65,9 +62,7 @@ class ResponseFormat(BaseModel):
 
 
 class CompletionRequest(ReadingContext):
-    model: Annotated[
-        str, Field(description="The id of an indexed book.", examples=["small-book-of-search"])
-    ]
+    model: BookName
     messages: Annotated[list[Message], MESSAGES]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
@@ -134,20 +129,16 @@ class CompletionEvents:
             yield self._frame({"role": "assistant", "content": ""})
         elif isinstance(event, TextDelta):
             self._text.write(event.text)
-            yield from self._unsent()
         elif isinstance(event, CitationFound):
             self._text.cite(event.citation)
-            yield from self._unsent()
         else:
-            yield from self._end(event)
-
-    def _end(self, event: Finished) -> Iterator[bytes]:
-        self._text.close(event.answer.figures)
+            self._text.close(event.answer.figures)
         yield from self._unsent()
-        yield self._frame({}, finish_reason(event.answer))
-        if self._with_usage:
-            yield frame({**self._chunk, "choices": [], "usage": _usage(event.answer.usage)})
-        yield DONE
+        if isinstance(event, Finished):
+            yield self._frame({}, finish_reason(event.answer))
+            if self._with_usage:
+                yield frame({**self._chunk, "choices": [], "usage": _usage(event.answer.usage)})
+            yield DONE
 
     def _unsent(self) -> Iterator[bytes]:
         text, links = self._text.text[self._sent :], self._text.links[self._linked :]
@@ -169,16 +160,6 @@ def _identity(model: str) -> dict[str, Any]:
 router = APIRouter(tags=["protocols"])
 
 
-async def _book_of(model: str, request: Request, rag: Application) -> BookId:
-    """Return the book. BookNotFound; BookNotAllowed if the request's key is not valid for it."""
-    if is_book_id(model):
-        (book,) = books_for(request, BookId(model))
-        if book in await rag.index.books():
-            return book
-    message = f"no book {model[:80]!r} in the index; GET /v1/models lists them"
-    raise BookNotFound(message)
-
-
 @router.post(
     "/v1/chat/completions",
     summary="Ask a book by OpenAI's protocol",
@@ -191,10 +172,9 @@ async def _book_of(model: str, request: Request, rag: Application) -> BookId:
     },
     dependencies=[Depends(BEARER), Depends(answering)],
 )
-async def completions(body: CompletionRequest, request: Request, rag: Rag) -> Response:
+async def completions(body: CompletionRequest, request: Request) -> Response:
     """Answer the last message from the book; each citation is a link and an annotation."""
-    book = await _book_of(body.model, request, rag)
-    asked = chat_request([one.turn() for one in body.messages], book, body)
+    asked = chat_request([one.turn() for one in body.messages], body.model, body)
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
         events = CompletionEvents(body.model, with_usage=with_usage)

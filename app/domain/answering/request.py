@@ -106,7 +106,8 @@ def selected_paragraph(
     def is_selected(one: Passage) -> bool:
         if named:
             return one.paragraph_id == selection.paragraph_id
-        return one.kind is not BlockKind.HEADING and wanted in joined_words(one.text)
+        found = bool(wanted) and wanted in joined_words(one.text)
+        return found and one.kind is not BlockKind.HEADING
 
     chunks = named or [hit.chunk for hit in hits]
     found = [(chunk, tuple(filter(is_selected, chunk.passages))) for chunk in chunks]

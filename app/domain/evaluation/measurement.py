@@ -34,7 +34,7 @@ class Question:
     id: str
     question: str
     kind: str
-    answerable: bool = True
+    answerable: bool
     """False: the book does not answer it; the right reply is a refusal."""
     gold: tuple[GoldSpan, ...] = ()
     gold_file: str = ""
@@ -46,7 +46,7 @@ class Question:
     """The book that the question is about; None if the set does not name it."""
     key_facts: tuple[str, ...] = ()
     """Regular expressions; each one matches a text that answers the question."""
-    needs_all_gold: bool = False
+    gold_all: bool = False
     """Whether an answer needs all gold spans; otherwise any one is enough."""
     half: str = ""
     """"development" or "final" of a set that is split for tuning; else ""."""

@@ -212,8 +212,8 @@ def shown_text(answer: Answer) -> str:
 
 
 def finds_all_gold(question: Question, ranking: Sequence[Retrieved]) -> bool:
-    """Whether the ranking finds a gold span, or all of them if the question `needs_all_gold`."""
-    if not question.needs_all_gold:
+    """Whether the ranking finds a gold span, or all of them if the question `gold_all`."""
+    if not question.gold_all:
         return first_hit(question, ranking) > 0
     return all(first_hit(replace(question, gold=(gold,)), ranking) for gold in question.gold)
 

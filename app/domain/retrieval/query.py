@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -158,8 +158,7 @@ class ContextPassage:
 class Turn:
     """One turn of the conversation."""
 
-    role: str
-    """"user" or "assistant"."""
+    role: Literal["user", "assistant"]
     content: str
 
 

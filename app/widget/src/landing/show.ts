@@ -112,7 +112,7 @@ export function scrollTo(blocks: readonly Element[], quote: Range | null, free =
   const margin = height < room ? (room - height) / 2 : 0;
   const inside = scroller(blocks[0]);
   const by = top - header - GAP - margin;
-  (inside ?? document.documentElement).scrollBy({ top: by, behavior: "instant" });
+  (inside ?? document.scrollingElement ?? document.documentElement).scrollBy({ top: by, behavior: "instant" });
 }
 
 /** The element that scrolls instead of the page, if there is one. */
