@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain, repeat, takewhile
 from typing import ClassVar
@@ -117,11 +117,7 @@ class _Blocks:
 
     def _with_caption(self, image: HtmlElement, caption: HtmlElement) -> Draft:
         told = replace(inline(caption, self._tree), terms=())
-        picture = inline([image], self._tree)
-        figure = compose(BlockKind.FIGURE, [one for one in (told, picture) if one.text])
-        if picture.figure:
-            figure.figure = replace(picture.figure, caption=told.text)
-        return figure
+        return _figure_of([told] if told.text else [], [inline([image], self._tree)])
 
     def _heading(self, element: HtmlElement) -> list[Draft]:
         number = element.get("aria-level") or str(element.tag)[1:]
@@ -134,7 +130,8 @@ class _Blocks:
         # mdBook writes a listing as one <pre> in another, Scribble as a table of its lines.
         pres = [one for one in element.iter("pre") if one.find(".//pre") is None]
         pres = pres or [one for one in (element,) if one.tag in ("table", "blockquote")]
-        found = _lead_in(self._take_title(element, "code_title"))
+        titles = (one for one in element.iter() if self._tree.has("code_title", one))
+        found = _lead_in(next(map(self._label, titles), ""))
         for pre in pres:
             language, own = code_language(pre, element), own_id(pre)
             code = Draft(BlockKind.CODE, code_text(pre), source_span(pre))
@@ -143,11 +140,12 @@ class _Blocks:
 
     def _container(self, element: HtmlElement) -> list[Draft]:
         kind = _CONTAINERS[self._roles[element]]
-        title = self._take_title(element, "admonition_title")
-        title = title or element.get("title") or ""
+        drafts = self.of(element)
+        titled = next((one for one in drafts if one.title), None)
+        drafts = [one for one in drafts if one is not titled]
+        title = " ".join(titled.text.split()) if titled else element.get("title") or ""
         if kind is BlockKind.ADMONITION:
             kind = titled_kind(title)
-        drafts = self.of(element)
         if kind is BlockKind.ADMONITION and any(one.kind is BlockKind.HEADING for one in drafts):
             return [*_lead_in(title), *drafts]  # a part of the page that can be folded
         # Solutions are hidden, so they are no part of the exercise that they stand in.
@@ -156,25 +154,11 @@ class _Blocks:
         own.element_id = own_id(element) or own.element_id
         return [own, *(one for one in drafts if one.kind is apart)]
 
-    def _take_title(self, element: HtmlElement, role: str) -> str:
-        """Return the text of a title of this role, and remove its element.
-
-        One inside a container that is nested in the element is the title of that.
-        """
-        own = (element, self._around(element, _CONTAINERS))
-        for one in element.iterdescendants():
-            if self._tree.has(role, one) and self._around(one, _CONTAINERS) in own:
-                title = self._label(one)
-                one.drop_tree()
-                return title
-        return ""
-
-    def _around(self, element: HtmlElement, roles: Collection[str]) -> HtmlElement | None:
-        """Return the innermost element around this one that has one of these roles."""
-        above = element.iterancestors()
-        return next(
-            (one for one in above if any(self._tree.has(role, one) for role in roles)), None
-        )
+    def _title(self, element: HtmlElement) -> list[Draft]:
+        drafts = [inline(element, self._tree)]
+        if element.tag in _HEADINGS:
+            drafts = self._heading(element)
+        return [replace(one, title=True, figure=None) for one in drafts]
 
     def _label(self, element: HtmlElement) -> str:
         return " ".join(inline(element, self._tree).text.split())
@@ -188,7 +172,7 @@ class _Blocks:
                 one
                 for part in (*lists, element)
                 for one in part.iter()
-                if self._tree.has(role, one) and self._around(one, ["tab_set"]) in (element, None)
+                if self._tree.has(role, one) and self._tab_set_of(one) in (element, None)
             ]
             for role in ("tab_label", "tab_panel")
         )
@@ -199,6 +183,10 @@ class _Blocks:
             read = self._code if self._tree.has("code", panel) else self.of
             found += _labelled(name, read(panel))
         return found if panels else self.of(element)
+
+    def _tab_set_of(self, element: HtmlElement) -> HtmlElement | None:
+        around = element.iterancestors()
+        return next((one for one in around if self._tree.has("tab_set", one)), None)
 
     def _list(self, element: HtmlElement) -> list[Draft]:
         return self.of(element) if self._is_notes(element) else [read_list(element, self.of)]
@@ -240,13 +228,11 @@ class _Blocks:
         rest = [one for one in drafts if not one.caption]
         if rest and all(one.kind in (BlockKind.CODE, BlockKind.TABLE) for one in rest):
             return [*captions, *rest]
-        figure = compose(BlockKind.FIGURE, [*captions, *rest])
+        figure = _figure_of(captions, rest)
         image = next(element.iter("img"), None)
         if figure.figure is None and image is not None:
-            figure.figure = Figure(image.get("src") or "")
-        if figure.figure and captions:
             caption = " ".join(one.text for one in captions)
-            figure.figure = replace(figure.figure, caption=caption)
+            figure.figure = Figure(image.get("src") or "", caption=caption)
         figure.element_id = own_id(element)
         return [figure]
 
@@ -258,6 +244,7 @@ class _Blocks:
 
     # Functions, not bound methods: a cycle would keep each page's tree in memory.
     _READERS: ClassVar[dict[str, Callable[[_Blocks, HtmlElement], list[Draft]]]] = {
+        "admonition_title": _title,
         "heading": _heading,
         "code": _code,
         "tab_set": _tabs,
@@ -271,6 +258,14 @@ class _Blocks:
         "caption": _caption,
     }
     """Of the elements of each role; the first of several counts."""
+
+
+def _figure_of(captions: Sequence[Draft], images: Sequence[Draft]) -> Draft:
+    figure = compose(BlockKind.FIGURE, [*captions, *(one for one in images if one.text)])
+    image = next((one.figure for one in images if one.figure), None)
+    if image and captions:
+        image = replace(image, caption=" ".join(one.text for one in captions))
+    return replace(figure, figure=image)
 
 
 def _captioned(run: Sequence[HtmlElement | str]) -> tuple[HtmlElement, HtmlElement] | None:

@@ -103,17 +103,14 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     kind, config = recognised(files)
     if config:
         return kind, f"it has {config}"
-    has_markdown, has_pages = files.any_with(*MARKDOWN), files.any_with(*PAGE_SUFFIXES)
-    if has_markdown and _is_drawn_from_markdown(files):
+    suffixes = {f".{name.lower().rpartition('.')[2]}" for name in files.names()}
+    has_markdown, has_pages = (not suffixes.isdisjoint(one) for one in (MARKDOWN, PAGE_SUFFIXES))
+    # The script of Docsify shows Markdown in the browser.
+    if has_markdown and files.has("index.html") and b"$docsify" in files.data("index.html"):
         return kind, "its index.html draws the Markdown beside it"
     if any(folder.glob("*.html")) or (has_pages and not has_markdown):
         return _BUILT, "it holds HTML and no configuration"
     return kind, "no generator's configuration"
-
-
-def _is_drawn_from_markdown(files: SourceFiles) -> bool:
-    """Whether the page is that of Docsify, whose script shows Markdown in the browser."""
-    return files.has("index.html") and b"$docsify" in files.data("index.html")
 
 
 def _existing(folder: Path) -> Path:

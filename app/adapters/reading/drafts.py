@@ -52,6 +52,8 @@ class Draft:
     """Name and id of each function or option that the block documents, the outermost first."""
     caption: bool = False
     """Whether it is the caption of a figure."""
+    title: bool = False
+    """Whether it is the title of the container that it stands in."""
 
     @property
     def text(self) -> str:

@@ -22,7 +22,6 @@ from app.adapters.reading.polite_requests import (
     PoliteRequests,
     Sleep,
     http_client,
-    is_ok,
 )
 from app.adapters.reading.site_addresses import SITEMAP_BYTES, sitemap_urls
 from app.adapters.reading.site_pages import PAGE_SUFFIXES
@@ -152,7 +151,7 @@ class _Crawl:
             seen.add(url)
             with suppress(PageFailed):
                 response, body = await self.requests.get(url, SITEMAP_BYTES)
-                pages, more = sitemap_urls(body if is_ok(response) else b"")
+                pages, more = sitemap_urls(body if response.is_success else b"")
                 found += [page for page in pages if self._file(page)]
                 waiting += more
         return found
@@ -187,7 +186,7 @@ class _Crawl:
             self.record.keep(file, self.record.known[file])
         elif response.next_request:
             return "leads elsewhere", urldefrag(str(response.next_request.url)).url
-        elif not is_ok(response):
+        elif not response.is_success:
             return f"answers {response.status_code}", ""
         elif "html" not in response.headers.get("content-type", "html"):
             return "not HTML", ""

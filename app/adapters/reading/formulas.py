@@ -65,9 +65,16 @@ def mark_formulas(content: HtmlElement, formulas: Iterable[HtmlElement]) -> None
         parent = element.getparent()
         if element in done or element is content or parent is None:
             continue
-        if (found := _tex_of(element)) is not None:
-            done.update(element.iter())
-            _replace(element, parent, *found)
+        if (found := _tex_of(element)) is None:
+            continue
+        done.update(element.iter())
+        tex, display = found
+        formula = parent.makeelement(TAG, {"display": "1" if display else "0"})
+        formula.text = "".join(filter(str.isprintable, " ".join(tex.split())))
+        formula.tail = element.tail
+        if (ident := element.get("id") or parent.get("id")) and ident.isprintable():
+            formula.set("id", ident)
+        parent.replace(element, formula)
 
 
 def _tex_of(element: HtmlElement) -> tuple[str, bool] | None:
@@ -127,12 +134,3 @@ def _tag(element: HtmlElement) -> str:
     found = _NUMBER.search(number.text_content())
     number.drop_tree()
     return rf" \tag{{{found[1]}}}" if found else ""
-
-
-def _replace(element: HtmlElement, parent: HtmlElement, tex: str, display: bool) -> None:
-    tail = element.tail
-    formula = parent.makeelement(TAG, {"display": "1" if display else "0"})
-    formula.text, formula.tail = "".join(filter(str.isprintable, " ".join(tex.split()))), tail
-    if (ident := element.get("id") or parent.get("id")) and ident.isprintable():
-        formula.set("id", ident)
-    parent.replace(element, formula)

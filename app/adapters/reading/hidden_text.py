@@ -57,23 +57,17 @@ def drop_hidden(content: HtmlElement) -> list[str]:
     found = content.xpath(".//*[@style or @hidden or self::font]")
     plain = not any("background" in (one.get("style") or "") for one in found)
     texts = []
-    for element in [one for one in found if _is_hidden(one, plain=plain)]:
-        if not _by_attribute(element):
+    for element in found:
+        if _SWITCHED.search(f"{element.get('class') or ''} {element.get('role') or ''}"):
+            continue
+        # The attribute may mean something else on a component.
+        hidden = element.get("hidden") in ("", "hidden", "true") and element.tag in HTML_TAGS
+        if not hidden and _by_style(element, on_white=plain and not element.get("class")):
             texts.append(" ".join(element.text_content().split()))
-        if element.getparent() is not None:
+            hidden = True
+        if hidden and element.getparent() is not None:
             element.drop_tree()
     return [text for text in texts if text]
-
-
-def _is_hidden(element: HtmlElement, *, plain: bool) -> bool:
-    if _SWITCHED.search(f"{element.get('class') or ''} {element.get('role') or ''}"):
-        return False
-    return _by_attribute(element) or _by_style(element, on_white=plain and not element.get("class"))
-
-
-def _by_attribute(element: HtmlElement) -> bool:
-    """Whether it is hidden by the attribute, which may mean something else on a component."""
-    return element.get("hidden") in ("", "hidden", "true") and element.tag in HTML_TAGS
 
 
 def _by_style(element: HtmlElement, *, on_white: bool) -> bool:

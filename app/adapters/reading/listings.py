@@ -23,22 +23,17 @@ _ABOVE = 3
 
 def code_text(pre: HtmlElement) -> str:
     """Return the code as a browser shows it, with marks, without blank lines at its ends."""
-    text = _text(pre).replace("\u00a0", " ")
-    lines = [line.rstrip() for line in text.split("\n")]
+    breaks = [one for one in pre.iter("br") if not _ends_line(one)]
+    # Lines that are elements are lines of it.
+    ends = [one for one in pre.iterdescendants(*_LINE_TAGS) if one.getnext() is not None]
+    for one in (*breaks, *ends):
+        one.tail = "\n" + (one.tail or "")
+    lines = [line.rstrip() for line in pre.text_content().replace("\u00a0", " ").split("\n")]
     while lines and not lines[0].strip(GAP):
         del lines[0]
     while lines and not lines[-1].strip(GAP):
         del lines[-1]
     return "\n".join(lines)
-
-
-def _text(pre: HtmlElement) -> str:
-    """Return the text of code; lines that are elements or end in one are lines of it."""
-    breaks = [one for one in pre.iter("br") if not _ends_line(one)]
-    lines = [one for one in pre.iterdescendants(*_LINE_TAGS) if one.getnext() is not None]
-    for one in (*breaks, *lines):
-        one.tail = "\n" + (one.tail or "")
-    return str(pre.text_content())
 
 
 def _ends_line(br: HtmlElement) -> bool:

@@ -97,6 +97,9 @@ def read_facts(data: bytes, file: str) -> PageFacts:
     refresh = _REFRESH.match(metas.get("refresh", ""))
     content = theme.content(root)
     navigation = tuple(_navigation(root, theme, file, folder))
+    listed = {"", *(entry.target for entry in navigation)}
+    leading = root.iter("a", "iframe", "frame")
+    links = (resolved(one.get("href") or one.get("src") or "", folder) for one in leading)
     paragraphs = () if content is None else content.iter("p", "pre")
     texts = (str(one.text_content()) for one in paragraphs)
     return PageFacts(
@@ -113,7 +116,7 @@ def read_facts(data: bytes, file: str) -> PageFacts:
         _first(folder, theme.select("next", root)),
         navigation,
         tuple(_entries(theme.select("contents", root), theme, file, folder)),
-        tuple(_links(root, folder, {"", *(entry.target for entry in navigation)})),
+        tuple(dict.fromkeys(one for one in links if one not in listed)),
         frozenset(hash(text.strip()) for text in texts if text.count(" ") >= _WORDS - 1),
         content is not None and _INDEX.search(title) is not None and _is_index(content),
     )
@@ -213,9 +216,3 @@ def _numbered(element: HtmlElement, numbers: set[HtmlElement]) -> tuple[int, str
 def _first(folder: str, links: Iterable[HtmlElement]) -> str:
     """Return where the first of these links leads that leads to a page; "" if none does."""
     return next(filter(None, (resolved(one.get("href") or "", folder) for one in links)), "")
-
-
-def _links(root: HtmlElement, folder: str, known: set[str]) -> dict[str, None]:
-    elements = root.iter("a", "iframe", "frame")
-    found = (resolved(one.get("href") or one.get("src") or "", folder) for one in elements)
-    return {target: None for target in found if target not in known}

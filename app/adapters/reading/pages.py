@@ -147,14 +147,13 @@ def _image_url(src: str, page_url: str, folder_url: str) -> str:
         return ""
     rooted = src.startswith("/") and not src.startswith("//")
     try:
-        url = urljoin(page_url, folder_url + src if rooted else src)
-        parts = urlsplit(url)
+        parts = urlsplit(urljoin(page_url, folder_url + src if rooted else src))
     except ValueError:
         return ""
-    if parts.netloc:
-        known = parts.scheme in ("", "http", "https")
-        return encoded_url(parts._replace(scheme=parts.scheme or "https").geturl()) if known else ""
-    return encoded_url(url) if url.startswith("/") and not parts.scheme else ""
+    if parts.netloc and parts.scheme in ("", "http", "https"):
+        return encoded_url(parts._replace(scheme=parts.scheme or "https").geturl())
+    is_path = parts.path.startswith("/") and not (parts.netloc or parts.scheme)
+    return encoded_url(parts.geturl()) if is_path else ""
 
 
 def shown_text(root: HtmlElement) -> PageText:

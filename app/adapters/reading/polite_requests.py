@@ -66,7 +66,7 @@ class PoliteRequests:
             response, body = await self.get(address, _ROBOTS_BYTES)
         except PageFailed as error:
             raise ProviderUnavailable(f"{address}: {error}; try again later") from error
-        self._robots = Protego.parse(body.decode("utf-8", "replace") if is_ok(response) else "")
+        self._robots = Protego.parse(body.decode("utf-8", "replace") if response.is_success else "")
 
     def may_fetch(self, url: str) -> bool:
         return bool(self._robots.can_fetch(url, AGENT))
@@ -94,7 +94,10 @@ class PoliteRequests:
                 continue
             if response.status_code < 500 and response.status_code != 429:
                 return response, body
-            reason, wait = f"answers {response.status_code}", _retry_after(response)
+            asked = response.headers.get("retry-after", "")
+            waits = _WAIT if response.status_code in (429, 503) else 0.0
+            reason = f"answers {response.status_code}"
+            wait = float(asked) if asked.isdecimal() else waits
             if wait > _LONGEST_WAIT:
                 message = f"{url}: the server asks to wait {wait:.0f} seconds; try again later"
                 raise ProviderUnavailable(message, wait)
@@ -112,18 +115,6 @@ class PoliteRequests:
                 if self._size > MAX_SITE_BYTES:
                     raise InputError(f"more than {MAX_SITE_BYTES:,} bytes: give a part of the site")
         return response, bytes(body)
-
-
-def is_ok(response: httpx.Response) -> bool:
-    return response.status_code == httpx.codes.OK
-
-
-def _retry_after(response: httpx.Response) -> float:
-    """Return the seconds that a server asks to wait that refuses for a while."""
-    if response.status_code not in (429, 503):
-        return 0.0
-    said = response.headers.get("retry-after", "")
-    return float(said) if said.isdecimal() else _WAIT
 
 
 class PublicTransport(httpx.AsyncBaseTransport):

@@ -73,8 +73,10 @@ def _article(document: Document, address: Callable[[str], str]) -> str:
     root.tag = "div"
     drop_hidden(root)
     _identify(root, document.blocks)
-    for element in [*root.iter(*_SHOWN)]:
-        _SHOWN[str(element.tag)](element)
+    for paragraph in root.iter("p"):
+        _show_caption(paragraph)
+    for element in [*root.iter(FORMULA, "tabitem", "td", "th", *_ADMONITIONS)]:
+        _show(element)
     root.rewrite_links(address)
     html = lxml.html.tostring(root, encoding="unicode")
     title = "" if root.find(".//h1") is not None else f"<h1>{escape(document.title)}</h1>\n"
@@ -109,30 +111,25 @@ def _with_terms(definition: HtmlElement) -> HtmlElement:
     return entry
 
 
-def _show_formula(element: HtmlElement) -> None:
-    parent = element.getparent()
-    inside = parent is not None and parent.tag in ("p", "li", "td", "th")
-    display = element.get("display") == "1"
-    element.tag = "div" if display and not inside else "span"
-    element.set("class", "math math-block" if display else "math")
-
-
-def _show_tab(element: HtmlElement) -> None:
-    label = element.makeelement("p", {"class": "label"})
-    label.text, label.tail, element.text = element.get("label"), element.text, None
-    element.insert(0, label)
-    element.tag = "div"
-    element.set("class", "tab")
-
-
-def _show_admonition(element: HtmlElement) -> None:
-    element.set("class", f"admonition {element.tag!s}")
-    element.tag = "aside"
-
-
-def _show_cell(cell: HtmlElement) -> None:
-    if style := cell.get("style"):
-        cell.set("class", style.replace("text-align:", "align-"))
+def _show(element: HtmlElement) -> None:
+    """Turn an element into one that browsers know."""
+    tag = str(element.tag)
+    if tag in _ADMONITIONS:
+        element.tag = "aside"
+        element.set("class", f"admonition {tag}")
+    elif tag == FORMULA:
+        parent, display = element.getparent(), element.get("display") == "1"
+        inside = parent is not None and parent.tag in ("p", "li", "td", "th")
+        element.tag = "div" if display and not inside else "span"
+        element.set("class", "math math-block" if display else "math")
+    elif tag == "tabitem":
+        label = element.makeelement("p", {"class": "label"})
+        label.text, label.tail, element.text = element.get("label"), element.text, None
+        element.insert(0, label)
+        element.tag = "div"
+        element.set("class", "tab")
+    elif tag in ("td", "th") and (style := element.get("style")):
+        element.set("class", style.replace("text-align:", "align-"))
 
 
 def _show_caption(paragraph: HtmlElement) -> None:
@@ -142,14 +139,3 @@ def _show_caption(paragraph: HtmlElement) -> None:
         paragraph.set("class", "figure")
     elif children and children[0].tag == "em" and _CAPTION.match(paragraph.text_content()):
         paragraph.set("class", "caption")
-
-
-_SHOWN: dict[str, Callable[[HtmlElement], None]] = {
-    **dict.fromkeys(_ADMONITIONS, _show_admonition),
-    FORMULA: _show_formula,
-    "tabitem": _show_tab,
-    "td": _show_cell,
-    "th": _show_cell,
-    "p": _show_caption,
-}
-"""What turns an element into one that browsers know."""

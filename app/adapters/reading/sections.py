@@ -5,43 +5,30 @@ glossary entries, references.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
+from typing import TypeAlias
 
 from app.adapters.reading.drafts import Draft, compose, plain, unshown
 from app.adapters.reading.inline import MAX_TERM_WORDS
 from app.domain.document import BlockKind
 
-_NUMBER = r"(?:\d[\d.]*[.:)]?\s+)?"
-_LABEL = r"\s*#?\s*[\dA-Z]?[\d.]*\d\w?\b"
-_SECTIONS = {
-    BlockKind.EXERCISE: re.compile(
-        rf"^{_NUMBER}(?:end[- ]of[- ]chapter |chapter |review |practice |self[- ]check )*"
-        r"(?:exercises?|problems|review questions|practice(?: problems| questions)?"
-        r"|(?:problem set|homework|quiz)(?:\s*\d+)?)\W*$", re.I
-    ),
-    BlockKind.GLOSSARY_ENTRY: re.compile(
-        rf"^{_NUMBER}(?:glossary(?: of .*|\W*)|(?:key terms|vocabulary)\W*)$", re.I
-    ),
-    BlockKind.REFERENCE: re.compile(
-        rf"^{_NUMBER}(?:references|bibliography|works cited|(?:further|suggested) readings?|"
-        r"literature(?: cited)?|sources|citations)\W*$", re.I
-    ),
-    BlockKind.SOLUTION: re.compile(
-        rf"^{_NUMBER}(?:(?:exercise )?solutions?|answers?(?: key)?)\b.{{0,40}}$", re.I
-    ),
-}  # fmt: skip
-"""Headings of the sections that hold blocks of a kind."""
-_EXERCISE = re.compile(rf"^exercise{_LABEL}", re.I)
-_SOLUTION = re.compile(r"^(?:solution|answer)s?\s*(?:to|for)?\b.*\d", re.I)
-_TITLED_SOLUTION = re.compile(
-    r"^\W*(?:show |view |see |reveal |click .{0,20}|the |sample |model |possible |hidden ){0,6}"
-    r"(?:solutions?|answers?|hints?)\b.{0,60}$", re.I
-)  # fmt: skip
-_TITLED_EXERCISE = re.compile(
-    r"^\W*(?:exercises?|problems?|challenge|task|checkpoint|quiz)\b(?:\W*$|\W*\d)", re.I
-)
+_Patterns: TypeAlias = dict[BlockKind, re.Pattern[str]]
+_TABLES = tomllib.loads(Path(__file__).with_name("sections.toml").read_text("utf-8"))
+
+
+def _patterns(table: str, before: str = "") -> _Patterns:
+    return {
+        BlockKind(kind): re.compile(before + words.replace("\n", ""), re.IGNORECASE)
+        for kind, words in _TABLES[table].items()
+    }
+
+
+_SECTIONS = _patterns("section", r"(?:\d[\d.]*[.:)]?\s+)?")
+_ITEMS, _TITLES = _patterns("item"), _patterns("title")
 _NAMES_WORK = re.compile(
     r"\b(?:1[5-9]|20)\d\d\b|https?://|\bdoi\b|\bisbn\b|\barxiv\b|\bpp?\.\s?\d|\bet al\b", re.I
 )
@@ -58,8 +45,6 @@ _SEPARATE = frozenset(
      BlockKind.FOOTNOTE, BlockKind.REFERENCE}
 )  # fmt: skip
 """Blocks that do not become part of an exercise or entry around them."""
-
-
 _INNERMOST = 7
 """The level of a section that ends at the next heading."""
 
@@ -81,9 +66,11 @@ def titled_kind(title: str) -> BlockKind:
     """Return the kind of an admonition or of details: the title may make it an exercise, or a
     solution, which is hidden from answers like a hint.
     """
-    if _TITLED_SOLUTION.match(title):
-        return BlockKind.SOLUTION
-    return BlockKind.EXERCISE if _TITLED_EXERCISE.match(title) else BlockKind.ADMONITION
+    return _named(_TITLES, title) or BlockKind.ADMONITION
+
+
+def _named(patterns: _Patterns, text: str) -> BlockKind | None:
+    return next((kind for kind, pattern in patterns.items() if pattern.match(text)), None)
 
 
 def in_sections(drafts: Sequence[Draft], title: str) -> Iterator[tuple[Draft, Section]]:
@@ -94,7 +81,7 @@ def in_sections(drafts: Sequence[Draft], title: str) -> Iterator[tuple[Draft, Se
     headings = [one for one in drafts if one.kind is BlockKind.HEADING]
     page = next((one for one in headings if one.text == title), None)
     has_ids = any(one.element_id for one in headings)
-    above = [Section(-1, (title,), "", _held(title))]
+    above = [Section(-1, (title,), "", _named(_SECTIONS, title))]
     run: list[Draft] = []
     for draft in _with_captions(drafts):
         if draft.kind is not BlockKind.HEADING:
@@ -136,19 +123,16 @@ def _with_captions(drafts: Sequence[Draft]) -> list[Draft]:
     return joined
 
 
-def _held(heading: str) -> BlockKind | None:
-    return next((kind for kind, pattern in _SECTIONS.items() if pattern.match(heading)), None)
-
-
 def _section(heading: Draft, level: int, parent: Section) -> Section:
-    text, own, item = heading.text, _held(heading.text), None
-    if _EXERCISE.match(text):
-        item = BlockKind.EXERCISE
-    elif _SOLUTION.match(text):
-        item = BlockKind.SOLUTION
-    elif own is None and (
-        parent.holds is BlockKind.EXERCISE
-        or (parent.holds is BlockKind.GLOSSARY_ENTRY and parent.item is None and len(text) > 1)
+    text, own = heading.text, _named(_SECTIONS, heading.text)
+    item = _named(_ITEMS, text)
+    if (
+        item is None
+        and own is None
+        and (
+            parent.holds is BlockKind.EXERCISE
+            or (parent.holds is BlockKind.GLOSSARY_ENTRY and parent.item is None and len(text) > 1)
+        )
     ):
         item = parent.holds
     path = (*parent.path, text) if level else parent.path

@@ -45,8 +45,12 @@ class Addresses:
     """
 
     def __init__(self, pages: Sequence[PageFacts], sitemap: Sequence[str], base_url: str) -> None:
-        self._files = _files_by_path([page.file for page in pages])
+        files = [page.file for page in pages]
+        self._files = {file: file for file in files}
         """The file that a server shows under each path below the site's folder."""
+        for paths in zip(*map(_paths_of, files), strict=True):
+            for path, file in zip(paths, files, strict=True):
+                self._files.setdefault(path, file)
         canonical = [page.canonical for page in pages]
         links = [link for page in pages for link in page.all_links]
         given = f"{checked_base_url(base_url).rstrip('/')}/" if base_url else ""
@@ -99,14 +103,6 @@ def _paths_of(file: str) -> tuple[str, str, str]:
     if name == "index":
         return (f"{folder}/", file, folder) if folder else ("", file, "/")
     return file, bare, f"{bare}/"
-
-
-def _files_by_path(files: Sequence[str]) -> dict[str, str]:
-    found = {file: file for file in files}
-    for paths in zip(*map(_paths_of, files), strict=True):
-        for path, file in zip(paths, files, strict=True):
-            found.setdefault(path, file)
-    return found
 
 
 def _base_of(links: Iterable[str], by_path: Mapping[str, str], start: str) -> str:

@@ -130,7 +130,7 @@ class _Edition:
             left_out[reasons[file]].append(file)
         read = [page for file, page in self._files.items() if file in order or file == self._home]
         title = site_title(read)
-        pages = [self._placed(one, title) for one in self._in_chapters([*order])]
+        pages = [*self._placed([*order], title)]
         return OpenedBook(
             mode([page.theme.name for page in pages] or [UNKNOWN]),
             title,
@@ -209,25 +209,23 @@ class _Edition:
         own = self._files[self._home].paragraphs
         return bool(own) and own not in [self._files[file].paragraphs for file in self._listed]
 
-    def _in_chapters(self, order: Sequence[str]) -> Iterator[PageInfo]:
-        """Yield the pages with their chapters; one between two listed ones is in the first's."""
+    def _placed(self, order: Sequence[str], site: str) -> Iterator[PageInfo]:
+        """Yield the pages with addresses and chapters; the home page's title is that of the site.
+
+        A page between two listed ones is in the chapter of the first.
+        """
         last = max((at for at, file in enumerate(order) if file in self._listed), default=0)
         before = PageInfo("")
         for at, file in enumerate(order):
             unlisted = replace(before, file=file, title="") if at < last else PageInfo(file)
             before = self._listed.get(file, unlisted)
-            yield before
-
-    def _placed(self, listed: PageInfo, title: str) -> PageInfo:
-        """Return a page with its address; the home page's title is that of the site."""
-        page = self._files[listed.file]
-        return replace(
-            listed,
-            url=self._addresses.url_of(page.file),
-            title=listed.title or (title if page.file == self._home else ""),
-            language=page.language,
-            theme=page.theme,
-        )
+            yield replace(
+                before,
+                url=self._addresses.url_of(file),
+                title=before.title or (site if file == self._home else ""),
+                language=self._files[file].language,
+                theme=self._files[file].theme,
+            )
 
 
 def site_title(pages: Sequence[PageFacts]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
 
@@ -30,18 +29,14 @@ _FIRST = frozenset({"index", "readme", "intro"})
 _NOT_UTF8 = "has a name that is not UTF-8: not read"
 
 
-@dataclass(slots=True)
 class SourceFiles:
     """Reads the files of a folder; every name is relative to it, with forward slashes."""
 
-    root: Path
-    warnings: list[SourceWarning] = field(default_factory=list)
-    """Of files that are not read, and why."""
-    _resolved: Path = field(init=False)
-    _texts: dict[str, str] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._resolved = self.root.resolve()
+    def __init__(self, root: Path) -> None:
+        self.root, self._resolved = root, root.resolve()
+        self.warnings: list[SourceWarning] = []
+        """Of files that are not read, and why."""
+        self._texts: dict[str, str] = {}
 
     def has(self, name: str) -> bool:
         """Whether the folder holds this file, once links are followed."""
@@ -57,10 +52,6 @@ class SourceFiles:
             return found.is_dir() and found.is_relative_to(self._resolved)
         except (OSError, ValueError):
             return False
-
-    def any_with(self, *suffixes: str) -> bool:
-        """Whether there is a file whose name ends in one of these ways."""
-        return any(name.lower().endswith(suffixes) for name in self.names())
 
     def names(self, folder: str = "") -> Iterator[str]:
         """Yield the files below a folder, but hidden ones, dependencies and build output."""

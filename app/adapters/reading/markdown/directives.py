@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from html import escape
+from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
@@ -22,37 +24,9 @@ _CONTAINER = re.compile(
 )
 _ATTRIBUTES = re.compile(r"\{[^{}]*\}\Z")
 _OPTION = re.compile(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)\n?")
-_NAMES = {
-    "code": "code code-block code-cell sourcecode highlight prompt",
-    "formula": "math",
-    "left out": "toctree contents tableofcontents index only raw bibliography glue:figure "
-    "currentmodule module automodule autoclass mermaid graphviz iframe video youtube",
-    "unknown": "include literalinclude csv-table",
-    "glossary": "glossary",
-    "figure": "figure image",
-    "figure around": "figure-md",
-    "table": "table list-table",
-    "tab": "tab-item",
-    "details": "dropdown details",
-    "blockquote": "epigraph pull-quote",
-    "frame": "div container grid grid-item grid-item-card card rst-class margin sidebar aside "
-    "tab-set parsed-literal proof theorem definition lemma example algorithm axiom corollary "
-    "remark property observation assumption proposition",
-}
-"""What becomes of directives; those of other names are admonitions."""
-_ROLES = {name: role for role, names in _NAMES.items() for name in names.split()} | {"": "frame"}
-_FRAMES = {
-    "admonition": ('<aside class="admonition {classes}"{id}>{head}', "</aside>"),
-    "blockquote": ("<blockquote{id}>", "</blockquote>"),
-    "details": ("<details{id}><summary>{title}</summary>", "</details>"),
-    "figure": ('<figure{id}><img src="{argument}" alt="{alt}"><figcaption>',
-               "</figcaption></figure>"),
-    "figure around": ("<figure{id}>", "</figure>"),
-    "frame": ('<div class="{classes}"{id}>', "</div>"),
-    "tab": ('<tabs><tabitem label="{argument}">', "</tabitem></tabs>"),
-    "table": ("<div{id}><p>{title}</p>", "</div>"),
-}  # fmt: skip
-"""The start and the end of the element that a directive becomes, by its role."""
+_TABLE = tomllib.loads(Path(__file__).with_name("directives.toml").read_text("utf-8"))
+_ROLES = {name: role for role, one in _TABLE.items() for name in one["names"].split()}
+"""What becomes of directives, by their names."""
 _DEFINITION = re.compile(r"^(?P<term>\S[^\n]*)\n[ \t]{2,}(?=\S)", re.MULTILINE)
 _DEPTH = 8
 """Deepest nesting of directives."""
@@ -89,12 +63,12 @@ def _replaced(tokens: list[Token], state: StateCore, depth: int) -> list[Token]:
 def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) -> list[Token]:
     """Return what a directive becomes: a listing, a formula, or an element with its content."""
     name = (found["name"] or "").lower()
-    role = _ROLES.get(name, "admonition")
+    role = _ROLES.get(name, "admonition" if name else "frame")
     argument = _title(found["argument"])
     options, body, line = _options(token, state.env["file"])
     if role == "unknown":
         state.env["unknown"].append(f"{{{name}}} {argument}")
-    if role in ("unknown", "left out"):
+    if role in ("unknown", "left-out"):
         return []
     if role in ("code", "formula"):
         token.type, token.info = ("fence", argument) if role == "code" else ("math_block", "")
@@ -108,8 +82,8 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
     title = inline_html(state.md, argument, state.env) if role not in ("tab", "figure") else ""
     shown = title if "solution" not in name else ""  # it names the exercise
     ident = options.get("name") or options.get("label")
-    opening, closing = _FRAMES["admonition" if role == "frame" and title else role]
-    opening = opening.format(
+    element = _TABLE["admonition" if role == "frame" and title else role]
+    opening = element["opening"].format(
         id=f' id="{escape(ident)}"' if ident else "",
         classes=escape(f"{name} {options.get('class', '')}".strip()),
         argument=escape(argument),
@@ -117,7 +91,7 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
         title=title,
         head=f'<p class="admonition-title label">{shown}</p>' if shown else "",
     )
-    return [_html(opening, token.map), *inside, _html(closing, None)]
+    return [_html(opening, token.map), *inside, _html(element["closing"], None)]
 
 
 def _title(argument: str) -> str:

@@ -187,10 +187,6 @@ def _role(_: object, tokens: Sequence[Token], index: int, _options: object, env:
     return escape(text) if name in ("ref", "numref") else f"<{UNKNOWN}></{UNKNOWN}>"
 
 
-def _nothing(*_: object) -> str:
-    return ""
-
-
 _RULES: dict[str, Callable[..., str]] = {
     **dict.fromkeys(("fence", "colon_fence", "code_block"), _fence),
     **dict.fromkeys(("math_inline", "math_single"), _formula(False)),
@@ -200,5 +196,5 @@ _RULES: dict[str, Callable[..., str]] = {
     ),
     "html_block": _html_block,
     "myst_role": _role,
-    **dict.fromkeys(("myst_line_comment", "myst_block_break", "myst_target"), _nothing),
+    **dict.fromkeys(("myst_line_comment", "myst_block_break", "myst_target"), lambda *_: ""),
 }

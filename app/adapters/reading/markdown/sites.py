@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
 
 from app.adapters.reading.documents import OpenedBook, PageInfo
@@ -16,39 +18,21 @@ from app.domain.errors import BookError, InputError
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
 from app.services.safe_paths import shown_name
 
-_SCRIPTS = ("js", "ts", "mjs", "cjs")
-_CONFIGS = {
-    Site.DOCUSAURUS: [
-        f"{folder}{name}"
-        for folder in ("", "website/")
-        for name in (*(f"docusaurus.config.{end}" for end in _SCRIPTS), "sidebars.json")
-    ],
-    Site.MDBOOK: ["book.toml"],
-    Site.MKDOCS: ["mkdocs.yml", "mkdocs.yaml"],
-    Site.MYST: ["myst.yml", "_toc.yml"],
-    Site.PLAIN: ["chapters/en/_toctree.yml", "_toctree.yml", "en/_toctree.yml", "SUMMARY.md"],
-}
-"""Files by which a generator is recognised, in this order."""
-_UNREAD = {
-    ".qmd": "Quarto", ".rst": "reStructuredText", ".rmd": "R Markdown", ".adoc": "AsciiDoc",
-    ".asciidoc": "AsciiDoc", ".ptx": "PreTeXt",
-}  # fmt: skip
-"""Formats of text whose pages only their generator can make."""
+_TABLES = tomllib.loads(Path(__file__).with_name("generators.toml").read_text("utf-8"))
+_UNREAD: Mapping[str, str] = _TABLES["unread"]
 _UNREAD_SCRIPT = (
     "JavaScript is not read: give --base-url, the address of the pages of docs/, and "
     "sidebars.json, or the built site"
 )
 _NO_PAGE = "no text found: give the folder that holds the book's pages"
-_BUILDS = "build site book _build/html _site public dist docs/.vitepress/dist".split()
-"""Where generators put the built site beside its sources."""
 
 
 def recognised(files: SourceFiles, site: Site | None = None) -> tuple[Site, str]:
     """Return the generator of a folder's Markdown and its configuration, "" if it has none."""
-    for kind, names in _CONFIGS.items():
+    for kind, names in _TABLES["configurations"].items():
         config = next(filter(files.has, names), "")
-        if site is kind or (site is None and config):
-            return kind, config
+        if site == kind or (site is None and config):
+            return Site(kind), config
     return Site.PLAIN, ""
 
 
@@ -80,7 +64,14 @@ def open_sources(
         facts.title or listed[0].title,
         base,
         facts.language,
-        [_page(facts, one, base) for one in listed],
+        [
+            replace(
+                one,
+                file=join(facts.folder, one.file),
+                url=f"{base}/{encoded_path(facts.pages[one.file].lstrip('/'))}",
+            )
+            for one in listed
+        ],
         {UNLISTED: orphans} if orphans else {},
         warnings=warnings,
         refused=files.warnings,
@@ -118,7 +109,7 @@ def _unread(files: SourceFiles, pages: int) -> list[SourceWarning]:
 
 
 def _built_beside(files: SourceFiles) -> list[SourceWarning]:
-    built = [one for one in _BUILDS if files.has(f"{one}/index.html")]
+    built = [one for one in _TABLES["output"]["folders"] if files.has(f"{one}/index.html")]
     message = "a built site lies in {}/: ingest that folder for what readers see"
     return [SourceWarning(message.format(one), "", 0) for one in built[:1]]
 
@@ -136,8 +127,3 @@ def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:
             files.refuse(entry.target, "listed in the contents, but no page that can be read")
         entries.append(entry._replace(target=name or ""))
     return listed_pages({"": entries})
-
-
-def _page(facts: Facts, listed: PageInfo, base: str) -> PageInfo:
-    path = encoded_path(facts.pages[listed.file].lstrip("/"))
-    return replace(listed, file=join(facts.folder, listed.file), url=f"{base}/{path}")

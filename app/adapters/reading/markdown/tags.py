@@ -88,7 +88,8 @@ def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if line is None:
         return False
     tags = list(_TAG.finditer(line[0]))
-    if tags[0]["name"].lower() in _RAW or any(map(_is_inline, tags)):
+    names = [tag["name"].lower() for tag in tags]
+    if names[0] in _RAW or any(map(_INLINE.fullmatch, names)):
         return False
     behind = start + line[0].rstrip().count("\n") + 1
     if behind > end:
@@ -101,10 +102,6 @@ def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         token.content = "".join(map(_html, tags)) + "\n"
         state.line = behind
     return True
-
-
-def _is_inline(tag: re.Match[str]) -> bool:
-    return _INLINE.fullmatch(tag["name"].lower()) is not None
 
 
 def _needs_build(tag: re.Match[str]) -> bool:
