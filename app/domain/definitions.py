@@ -12,7 +12,6 @@ import re
 from collections.abc import Collection, Sequence
 
 from app.domain.chunking.chunk import Passage
-from app.domain.document import BlockKind
 from app.domain.languages import in_any
 from app.domain.terms import Terms
 
@@ -47,9 +46,6 @@ _CALLED = re.compile(
     re.IGNORECASE,
 )
 _POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
-
-ASKS_OBJECTIVES = in_any("asks_objectives").replace("|", " ")
-_OBJECTIVES = re.compile(rf"\b(?:{in_any('objectives')})\b", re.IGNORECASE)
 _AFTER_TERM = re.compile(r"\s*(?:(?::|[.;,\u2013\u2014-]+(?=\s))\s*)?")
 
 
@@ -166,24 +162,3 @@ def names_term(asked: frozenset[int], sentence: str, terms: Terms) -> bool:
         if any(terms(" ".join(named[:size])) == asked for size in range(1, len(named) + 1)):
             return True
     return False
-
-
-def states_objectives(passage: Passage, before: Passage | None) -> bool:
-    """Whether the paragraph says what the reader will learn: "you will be able to: ...".
-
-    `before` is the paragraph before it, which may announce a list.
-    """
-    text = passage.text.strip()
-    announced = passage.kind is BlockKind.LIST and before is not None and _announces(before)
-    titled = passage.kind is BlockKind.ADMONITION and _OBJECTIVES.match(text)
-    headed = any(map(names_objectives, passage.heading_path[-1:]))
-    return bool(headed or titled or announced or _announces(passage))
-
-
-def names_objectives(heading: str) -> bool:
-    """Whether a section with this heading states objectives."""
-    return _OBJECTIVES.search(heading) is not None
-
-
-def _announces(passage: Passage) -> bool:
-    return passage.text.rstrip().endswith(":") and names_objectives(passage.text)

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from app.domain.answering.exercises import TASKS
+from app.domain.answering.units import names_objectives
 from app.domain.characters import without_invisible
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.definitions import names_objectives, names_term, subject_match
+from app.domain.definitions import names_term, subject_match
 from app.domain.document import BlockKind
 from app.domain.languages import in_any, known_language, notices
 from app.domain.retrieval.query import Hit

@@ -14,9 +14,16 @@ from operator import mul
 from typing import NamedTuple
 
 from app.domain.answering.question_analysis import QuestionAnalysis
-from app.domain.answering.units import SplitSentences, Unit, announces, units_of
+from app.domain.answering.units import (
+    ASKS_OBJECTIVES,
+    SplitSentences,
+    Unit,
+    announces,
+    states_objectives,
+    units_of,
+)
 from app.domain.chunking.chunk import Passage
-from app.domain.definitions import ASKS_OBJECTIVES, defines, states_objectives, subject_match
+from app.domain.definitions import defines, subject_match
 from app.domain.document import BlockKind
 from app.domain.fences_and_tables import table_rows
 from app.domain.retrieval.query import ContextPassage

@@ -1,4 +1,4 @@
-"""Chunking strategies by name; `auto`, those that pack whole sentences, and late chunking."""
+"""Chunking strategies by name; `auto`, and those that pack whole sentences."""
 
 from __future__ import annotations
 
