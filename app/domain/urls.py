@@ -149,7 +149,8 @@ def page_key(url: str) -> str:
 
 def folded_words(text: str) -> str:
     """Join folded words by two blanks, so that adjacent matches share no blank."""
-    return f" {'  '.join(map(fold_word, WORD.findall(text)))} "
+    found = WORD.findall(text.lower()) if text.isascii() else map(fold_word, WORD.findall(text))
+    return f" {'  '.join(found)} "
 
 
 def fold_word(word: str) -> str:
