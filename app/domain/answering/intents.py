@@ -52,6 +52,13 @@ _REQUEST_WORDS = {
 }
 CHAPTER_NOUNS = "|".join(one.chapter for one in _REQUESTS.values())
 EXERCISE_NOUNS = "|".join(one.exercise for one in _REQUESTS.values())
+_YES = frozenset(in_any("yes").split("|"))
+_DID_YOU_MEAN = re.compile(
+    rf"(?:{in_any('did_you_mean')})[\s:]+(?P<asked>[^\n]+?)"
+    r"\s*\?[\s\"'*_\u201d\u00bb]*$",
+    re.IGNORECASE,
+)
+_MARKS = " \"'*_\u201c\u201d\u201e\u00ab\u00bb?"
 
 
 def intent_of(said: Sequence[str]) -> Intent | None:
@@ -99,15 +106,6 @@ def _request(said: Sequence[str], language: str, known: Requests) -> Intent | No
 def with_figures(said: Sequence[str]) -> str:
     """Join the words; "four" becomes "4"."""
     return " ".join(NUMBER_WORDS.get(word, word) for word in said)
-
-
-_YES = frozenset(in_any("yes").split("|"))
-_DID_YOU_MEAN = re.compile(
-    rf"(?:{in_any('did_you_mean')})[\s:]+(?P<asked>[^\n]+?)"
-    r"\s*\?[\s\"'*_\u201d\u00bb]*$",
-    re.IGNORECASE,
-)
-_MARKS = " \"'*_\u201c\u201d\u201e\u00ab\u00bb?"
 
 
 def resumed(question: str, history: Sequence[Turn]) -> str:
