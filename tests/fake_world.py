@@ -25,7 +25,6 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.cost import Tariff
 from app.domain.indexed_book import BookList, BookManifest, Damage
-from app.domain.links import page_key
 from app.domain.retrieval.query import (
     Candidates,
     ContextPassage,
@@ -36,6 +35,7 @@ from app.domain.retrieval.query import (
     Vector,
 )
 from app.domain.search_text import search_text
+from app.domain.urls import page_key
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
@@ -86,7 +86,6 @@ def context_of(*passages: Passage) -> list[ContextPassage]:
         ContextPassage(
             passage=one,
             chunk=chunk([one]),
-            section=one.heading_path[-1],
             score=1.0,
             tokens=len(one.text.split()),
         )

@@ -18,7 +18,7 @@ import uvicorn
 from app.api.server import configured
 from app.bootstrap.application import Application, application
 from app.domain.answer import Usage
-from app.domain.generated_text.events import (
+from app.domain.generated_text.model_text import (
     GeneratedCitation,
     GeneratedEnd,
     GeneratedText,

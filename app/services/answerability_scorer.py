@@ -11,7 +11,6 @@ from app.domain.answering.answerability import (
     covered_share,
     defined_share,
     share_of_bounds,
-    support,
 )
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.chunking.chunk import Chunk, Passage
@@ -40,11 +39,7 @@ class AnswerabilityScorer:
         similar = await self._similarities(reading.vector, [hit.chunk for hit in near])
         known = [self.chunk_terms(hit.chunk) for hit in near]
         found = [
-            support(
-                cosine,
-                share_of_bounds(hit.sparse_score or 0.0, bounds),
-                defined_share(terms, bounds),
-            )
+            (cosine, share_of_bounds(hit.sparse_score or 0.0, bounds), defined_share(terms, bounds))
             for cosine, hit, terms in zip(similar, near, known, strict=True)
         ]
         return answerability(found, covered_share(bounds, known))

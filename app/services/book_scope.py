@@ -6,13 +6,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answering.request import PageLocation
-from app.domain.book_id import BookId
+from app.domain.book_id import BookId, edition_at
 from app.domain.chunking.chunk import Chunk
-from app.domain.edition import edition_at
 from app.domain.errors import NO_BOOKS, BookNotFound, StorageError
 from app.domain.indexed_book import BookList, BookManifest
-from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
+from app.domain.urls import page_key
 from app.services.ports import VectorIndex
 from app.services.recording import failed_step
 

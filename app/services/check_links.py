@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote, urldefrag, urlsplit
 
-from app.domain.links import TEXT_DIRECTIVE, PageText
+from app.domain.urls import TEXT_DIRECTIVE, PageText
 
 
 @dataclass(frozen=True, slots=True)

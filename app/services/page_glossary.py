@@ -18,8 +18,8 @@ from app.domain.glossary import (
     with_references,
 )
 from app.domain.indexed_book import BookManifest
-from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
+from app.domain.urls import page_key
 from app.services.book_cache import BookCache
 from app.services.ports import VectorIndex
 

@@ -9,8 +9,8 @@ from itertools import islice
 
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
 from app.domain.chunking.chunk import Chunk
-from app.domain.links import TEXT_DIRECTIVE
 from app.domain.retrieval.query import Hit
+from app.domain.urls import TEXT_DIRECTIVE
 from app.services.lexical import LexicalEncoder
 
 

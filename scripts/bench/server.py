@@ -38,7 +38,7 @@ from app.adapters.local_embedder import DIMENSION
 from app.adapters.qdrant.server_client import server_client
 from app.bootstrap.application import Application, application
 from app.domain.errors import StorageError
-from app.domain.percentile import percentile
+from app.domain.evaluation.measurement import percentile
 from app.domain.retrieval.query import SearchFilter, SearchQuery, SparseVector, Vector
 from app.services.ports import BookStore
 from app.settings import Settings

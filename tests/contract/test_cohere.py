@@ -18,7 +18,7 @@ from app.domain.errors import (
     ProviderRateLimited,
     ProviderUnavailable,
 )
-from app.domain.generated_text.events import GeneratedCitation, GeneratedEnd
+from app.domain.generated_text.model_text import GeneratedCitation, GeneratedEnd
 from app.domain.prompts import NO_ANSWER
 from app.services.recording import recording
 from app.services.similarity import embed_documents

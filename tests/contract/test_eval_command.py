@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.cli.question_file import read_questions
-from app.domain.evaluation.answer_metrics import has_facts
+from app.domain.evaluation.metrics import has_facts
 from tests.command_line import Run, runner, write_files, write_questions
 from tests.conftest import ROOT
 from tests.serving import ingested

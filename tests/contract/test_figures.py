@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.api.protocols.linked_text import without_links
-from app.domain.generated_text.events import GeneratedCitation
+from app.domain.generated_text.model_text import GeneratedCitation
 from tests.command_line import write_files
 from tests.owl_server import events_of
 from tests.serving import ScriptedGenerator, connected, ingested, offline_settings

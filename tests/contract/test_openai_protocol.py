@@ -12,7 +12,7 @@ import pytest
 from openai.types.chat import ChatCompletionMessageParam as MessageParam
 
 import app.domain.errors as errors
-from app.domain.generated_text.events import GeneratedCitation
+from app.domain.generated_text.model_text import GeneratedCitation
 from tests.command_line import Run
 from tests.owl_server import ORIGIN, QUESTION, UNSURE, added
 from tests.serving import ScriptedGenerator, offline_settings, serving

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.document import Site
-from app.domain.links import page_key
 from app.domain.page_links import page_links
-from app.domain.urls import checked_base_url, encoded_path, encoded_url, with_anchor
+from app.domain.urls import checked_base_url, encoded_path, encoded_url, page_key, with_anchor
 from tests.command_line import Run
 from tests.markdown_pages import identified, read_folder
 

@@ -21,7 +21,7 @@ from app.domain.answer import (
 )
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
-from app.domain.generated_text.events import TextDiscarded
+from app.domain.generated_text.model_text import TextDiscarded
 from app.domain.indexed_book import BookList
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import Turn

@@ -13,12 +13,10 @@ from app.domain.answering.answerability import (
     answerability,
     defined_share,
     share_of_bounds,
-    support,
 )
-from app.domain.answering.notices import other_language, refusal_text
 from app.domain.answering.request import AskRequest, recent
 from app.domain.indexed_book import BookList
-from app.domain.languages import language_of_question, language_of_words
+from app.domain.languages import language_of_question, language_of_words, notices, other_language
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
 from app.domain.search_text import bare_question
@@ -49,7 +47,7 @@ SCORES: dict[str, tuple[Hits, float, float, float]] = {
 def test_score_parts_what_the_book_answers_from_what_it_does_not(
     hits: Hits, covered: float, low: float, high: float
 ) -> None:
-    assert low <= answerability([support(*one) for one in hits], covered) <= high
+    assert low <= answerability(hits, covered) <= high
 
 
 def test_only_the_rarest_terms_of_a_long_question_count() -> None:
@@ -137,8 +135,8 @@ def test_the_language_of_a_question_is_told_by_its_words_or_its_script(
 
 
 def test_a_refusal_is_in_the_language_of_the_question_or_in_english() -> None:
-    assert refusal_text("de", 0) == "Das Buch sagt dazu nichts."
-    assert refusal_text("fi", 0) == refusal_text("en", 0)
+    assert notices("de").refused(0) == "Das Buch sagt dazu nichts."
+    assert notices("fi").refused(0) == notices("en").refused(0)
 
 
 async def test_a_term_that_languages_share_is_answered_though_the_question_is_in_another() -> None:

@@ -18,6 +18,7 @@ from app.bootstrap.books import SAMPLE_BOOK, read_source
 from app.bootstrap.ingesting import chunk_book
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.config import StrategyName
 from app.domain.document import BlockKind
 from app.domain.retrieval.context_assembly import assemble, context_of, whole_passage
 from app.domain.retrieval.query import ContextPassage, Hit
@@ -154,12 +155,12 @@ Search: TypeAlias = tuple[list[Hit], int]
 """The hits, and the budget of the context."""
 Context: TypeAlias = Sequence[ContextPassage]
 
-STRATEGIES = ("structure", "fixed", "recursive")
+STRATEGIES = (StrategyName.STRUCTURE, StrategyName.FIXED, StrategyName.RECURSIVE)
 
 
 @dataclass(frozen=True)
 class Chunked:
-    chunks: Mapping[str, Sequence[Chunk]]
+    chunks: Mapping[StrategyName, Sequence[Chunk]]
     """By strategy."""
     blocks: Mapping[str, str]
     """Paragraph id to the text that a reader sees."""
@@ -287,7 +288,7 @@ def is_there(passage: Passage, file: str, context: Sequence[ContextPassage]) -> 
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_with_budget_enough_every_hit_is_there_whole(strategy: str) -> None:
+def test_with_budget_enough_every_hit_is_there_whole(strategy: StrategyName) -> None:
     chunks = chunked().chunks[strategy]
     hits = [Hit(one, 1 / (1 + at)) for at, one in enumerate(chunks)]
     context = assembled((hits, 1_000_000))

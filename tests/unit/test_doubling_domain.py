@@ -23,7 +23,7 @@ from app.domain.chunking.config import (
 )
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import Block, BlockKind, Book
-from app.domain.generated_text.events import GeneratedText
+from app.domain.generated_text.model_text import GeneratedText
 from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.identity import content_id, keep_ids
 from app.domain.ledger import Ledger

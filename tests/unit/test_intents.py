@@ -7,9 +7,8 @@ import json
 import pytest
 
 from app.domain.answer import AnswerMode
-from app.domain.answering.conversation import about_the_book, resumed
 from app.domain.answering.exercises import task_label
-from app.domain.answering.intents import Here, intent_of
+from app.domain.answering.intents import Here, about_the_book, intent_of, resumed
 from app.domain.answering.request import AskRequest
 from app.domain.languages import LANGUAGES, known_language
 from app.domain.retrieval.query import Turn

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.generated_text.events import GeneratedText
-from app.domain.generated_text.model_text import MAX_CHARACTERS, ModelText
+from app.domain.generated_text.model_text import MAX_CHARACTERS, GeneratedText, ModelText
 from app.domain.prompts import (
     ANSWER_FROM_DOCUMENTS,
     ANSWER_FROM_NUMBERED_SOURCES,

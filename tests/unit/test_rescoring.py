@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
+from app.domain.definitions import question_targets
 from app.domain.retrieval.chunk_terms import chunk_terms
-from app.domain.retrieval.definition_terms import question_targets
 from app.domain.retrieval.query import Candidates, Hit, ScoredId, fuse
 from app.domain.retrieval.rescoring import QuestionTerms, RescoringWeights, rescore
 from tests.fake_world import make_chunk

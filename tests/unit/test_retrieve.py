@@ -141,10 +141,11 @@ class ParagraphReader(FakeReranker):
 
 
 def test_a_hit_stands_where_its_best_paragraph_does_and_the_unread_ones_keep_their_order() -> None:
-    chunks = [make_chunk(f"out {'x ' * n}", file=f"{n}.md") for n in range(4)]
+    chunks = [make_chunk(f"out {'x ' * 9 * n}", file=f"{n}.md") for n in range(4)]
     own = chunks[1].passages[0]
     below = replace(own, text="It has a root.")
-    chunks[1] = replace(chunks[1], passages=(replace(own, kind=BlockKind.HEADING), own, below))
+    title = replace(own, kind=BlockKind.HEADING, text="x")
+    chunks[1] = replace(chunks[1], passages=(title, own, below))
     before = ids(search(retrieve(index=FakeIndex(chunks)), SearchQuery("out")))
     assert before[1] == chunks[1].chunk_id
     for read, first in ((3, before[1]), (2, before[0])):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
-from app.domain.chunking.cut_points import sentence_segments
+from app.domain.chunking.pieces import BlockSplitter
 from tests.chunking_documents import tools
 from tests.recorded_cases import case_lines
 
@@ -34,7 +34,7 @@ def test_no_sentence_ends_inside_a_formula_and_amounts_of_money_are_none(
     sentences: list[str],
 ) -> None:
     text = " ".join(sentences)
-    found = sentence_segments(text, "en", tools())
+    found = BlockSplitter("en", tools(), 700).sentences(text)
     assert [text[one.start : one.end] for one in found] == sentences
 
 
@@ -44,7 +44,7 @@ def test_no_sentence_ends_inside_a_formula_and_amounts_of_money_are_none(
 )
 def test_sentences_hold_every_character_but_blanks_in_order(text: str, language: str) -> None:
     at = 0
-    for start, end, *_ in sentence_segments(text, language, tools()):
+    for start, end, *_ in BlockSplitter(language, tools(), 700).sentences(text):
         assert not text[at:start].strip()
         assert text[start:end] == text[start:end].strip()
         assert start < end
@@ -56,7 +56,7 @@ def test_sentences_hold_every_character_but_blanks_in_order(text: str, language:
 def test_hostile_markup_is_split_in_bounded_time(hostile: str) -> None:
     """Openings that never close, by the hundred thousand: quadratic search would take minutes."""
     text = f"A b. {hostile * (200_000 // len(hostile))} c. D e."
-    assert [*sentence_segments(text, "en", tools())][-1].end == len(text)
+    assert [*BlockSplitter("en", tools(), 700).sentences(text)][-1].end == len(text)
 
 
 def test_a_long_paragraph_is_split_as_a_short_one_is() -> None:

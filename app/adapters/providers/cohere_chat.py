@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from app.adapters.providers.chat import Body, ChatModel, StreamReader
 from app.adapters.providers.http import Event, Provider, field_of, text_of, usage_of
 from app.domain.characters import well_formed
-from app.domain.generated_text.events import GeneratedCitation, GeneratorEvent
-from app.domain.generated_text.model_text import ModelText
+from app.domain.generated_text.model_text import GeneratedCitation, GeneratorEvent, ModelText
 from app.domain.prompts import ANSWER_FROM_DOCUMENTS, answer_messages, visible
 from app.domain.retrieval.query import ContextPassage
 from app.services.ports import GenerationRequest

@@ -30,8 +30,7 @@ from app.adapters.reading.tree import (
     parse,
 )
 from app.domain.document import Document, Site, SourceWarning
-from app.domain.links import PageText
-from app.domain.urls import encoded_url
+from app.domain.urls import PageText, encoded_url
 from app.services.check_links import BuiltPage
 from app.services.phases import Advance
 
