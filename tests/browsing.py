@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from playwright.sync_api import Page, Route, expect
 
@@ -21,15 +22,10 @@ from app.domain.answer import (
     TextDelta,
 )
 from app.domain.book_id import BookId
+from tests.local_http import Handler, local_server
 
-CHROMIUM = next(
-    (
-        path
-        for name in ("chromium", "chromium-browser", "google-chrome")
-        if (path := shutil.which(name))
-    ),
-    None,
-)
+CHROMIUMS = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
+CHROMIUM = next(filter(None, CHROMIUMS), None)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -119,3 +115,42 @@ def restore(page: Page, address: str, turns: Sequence[Mapping[str, object]], boo
     script = f"sessionStorage.setItem({json.dumps('textbook-rag:' + book)}, {json.dumps(saved)})"
     page.add_init_script(script)
     page.goto(address)
+
+
+def tag(server: str, attributes: str = "defer") -> str:
+    return f'<script src="{server}/widget.js" data-book="{BOOK}" {attributes}></script>'
+
+
+@dataclass
+class ForeignSite:
+    """Serves the same page at every path; the page may be changed between requests."""
+
+    address: str = ""
+    tag: str = ""
+    policy: str = ""
+    article: str = "<h1>Owls</h1><p>Owls hunt at night.</p>"
+    head: str = ""
+    doctype: str = "<!doctype html>"
+    """Without it, as in pages of DocBook, browsers scroll the body."""
+
+    def html(self) -> str:
+        return (
+            f'{self.doctype}<html lang="en"><head><meta charset="utf-8"><title>Owls</title>'
+            f'<link rel="icon" href="data:,">{self.head}{self.tag}</head>'
+            f"<body><main>{self.article}</main></body></html>"
+        )
+
+
+@contextmanager
+def foreign_site() -> Iterator[ForeignSite]:
+    site = ForeignSite()
+
+    class Page(Handler):
+        def do_GET(self) -> None:
+            policy = {"Content-Security-Policy": site.policy} if site.policy else {}
+            headers = {"Content-Type": "text/html; charset=utf-8", **policy}
+            self.respond(200, headers, site.html().encode())
+
+    with local_server(Page) as server:
+        site.address = server.url
+        yield site

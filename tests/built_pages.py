@@ -20,6 +20,5 @@ def links(*targets: str) -> str:
     return "".join(f'<p><a href="{target}">{target}</a></p>' for target in targets)
 
 
-def item(title: str, href: str, inside: str = "") -> str:
-    nested = f"<ul>{inside}</ul>" if inside else ""
-    return f'<li><a href="{href}">{title}</a>{nested}</li>'
+def item(title: str, href: str) -> str:
+    return f'<li><a href="{href}">{title}</a></li>'

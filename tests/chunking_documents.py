@@ -23,15 +23,10 @@ _WORDS = {
     "ja": ["検索", "用語", "文書", "索引", "点数", "読者", "本文"],
     "ar": ["بحث", "وثيقة", "فهرس", "قارئ", "نص"],
 }
-_INLINE = [
-    "e.g. 3.14",
-    "`a.b. C`",
-    "[the docs. More](https://example.org/a.b)",
-    "$x. Y$",
-    "**Dr. Who**",
-    "see Fig. 3",
-    "😀",
-]
+_INLINE = (
+    *("e.g. 3.14", "`a.b. C`", "[the docs. More](https://example.org/a.b)"),
+    *("$x. Y$", "**Dr. Who**", "see Fig. 3", "😀"),
+)
 
 
 class Made(NamedTuple):

@@ -115,8 +115,9 @@ class CohereDouble:
         probe.request("POST", "/v2/probe", "{}")
         probe.getresponse().read()
         probe.close()
-        with self._server.calm:
-            assert self._server.calm.wait_for(lambda: not self._server.open, 60)
+        for thread in self._server.threads:
+            thread.join(60)
+            assert not thread.is_alive()
 
     def next_fault(self, request: Recorded) -> Fault | None:
         with self.lock:
@@ -134,22 +135,13 @@ class CohereDouble:
 class _Server(Server):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.calm = threading.Condition()
-        self.open = 0
-        """Connections accepted and not closed yet."""
+        self.threads: list[threading.Thread] = []
+        """One for each connection."""
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        with self.calm:
-            self.open += 1
-        super().process_request(request, client_address)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            with self.calm:
-                self.open -= 1
-                self.calm.notify_all()
+    def process_request(self, *connection: Any) -> None:
+        thread = threading.Thread(target=self.process_request_thread, args=connection, daemon=True)
+        self.threads.append(thread)
+        thread.start()
 
 
 class _Refusal(Exception):
@@ -160,7 +152,7 @@ class _Handler(Handler):
     double: ClassVar[CohereDouble]
     protocol_version = "HTTP/1.1"
 
-    def post(self) -> None:
+    def do_POST(self) -> None:
         endpoint = self.path.removeprefix("/v2/")
         raw = self.body()
         if endpoint not in {"embed", "chat", "rerank"}:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -38,6 +38,13 @@ class Result:
         value: Json = json.loads(line)
         return value
 
+    def refusal(self, code: int = 2) -> str:
+        """Return the last line of stderr, which says what was wrong; stdout is empty."""
+        line = self.err.splitlines()[-1]
+        assert (self.code, self.out, line.startswith("textbook-rag")) == (code, "", True), self
+        assert "Traceback" not in self.err
+        return line
+
     def lines(self) -> list[Json]:
         return [json.loads(line) for line in self.out.splitlines()]
 
@@ -52,6 +59,14 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return folder
+
+
+def write_questions(path: Path, questions: Iterable[Mapping[str, object]]) -> Path:
+    """Write a file for `eval` of questions that are answerable unless they say otherwise."""
+    common = {"kind": "factual", "answerable": True}
+    rows = [{"id": str(number), **common, **one} for number, one in enumerate(questions)]
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return path
 
 
 def runner(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:

@@ -26,7 +26,7 @@ settings.register_profile("long", settings.get_profile("wide"), max_examples=3_0
 settings.register_profile("quick", settings.get_profile("any machine"), max_examples=20)
 settings.load_profile("any machine")
 
-pytest_plugins = ["tests.selection", "tests.attacking", "tests.owl_server"]
+pytest_plugins = ["tests.selection", "tests.owl_server"]
 
 ROOT = Path(__file__).resolve().parent.parent
 

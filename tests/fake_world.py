@@ -7,13 +7,10 @@ from array import array
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import sqrt
-from typing import TypeAlias
 
 from app.adapters.index_terms import IndexTerms
 from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
-from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.question_analysis import (
@@ -28,15 +25,7 @@ from app.domain.answering.units import SplitSentences, units_of
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.cost import Tariff
-from app.domain.generated_text.events import (
-    GeneratedCitation,
-    GeneratedEnd,
-    GeneratedText,
-    GeneratorEvent,
-    TextDiscarded,
-)
 from app.domain.indexed_book import BookList, BookManifest, Damage
-from app.domain.links import page_key
 from app.domain.retrieval.query import (
     Candidates,
     ContextPassage,
@@ -46,18 +35,20 @@ from app.domain.retrieval.query import (
     Vector,
 )
 from app.domain.search_text import search_text
+from app.domain.urls import page_key
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.places import PageLocator
-from app.services.ports import Embedder, GenerationRequest, Generator, Reranker, VectorIndex
+from app.services.ports import Embedder, Generator, Reranker, VectorIndex
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.similarity import SimilarityEncoder
 from app.services.vocabulary import BookVocabulary
 from app.services.write_answer import WriteAnswer
+from tests.cohere_double import embedding
 from tests.made_chunks import count_words, made_chunk, made_manifest, made_passage
 
 DIMENSION = 64
@@ -88,13 +79,12 @@ def chunk(passages: Sequence[Passage], chunk_id: str = "c-1", language: str = "e
     return made_chunk(*passages, chunk_id=chunk_id, chapter="Book", spans=spans, language=language)
 
 
-def context_of(*passages: Passage, score: float = 1.0) -> list[ContextPassage]:
+def context_of(*passages: Passage) -> list[ContextPassage]:
     return [
         ContextPassage(
             passage=one,
             chunk=chunk([one]),
-            section=one.heading_path[-1],
-            score=score,
+            score=1.0,
             tokens=len(one.text.split()),
         )
         for one in passages
@@ -143,11 +133,7 @@ class FakeEmbedder:
 
 
 def _embed(text: str) -> Vector:
-    vector = array("f", bytes(4 * DIMENSION))
-    for term, count in _terms(text).items():
-        vector[term % DIMENSION] += count
-    norm = sqrt(sum(value * value for value in vector)) or 1.0
-    return array("f", (value / norm for value in vector))
+    return array("f", embedding(text, DIMENSION))
 
 
 @dataclass
@@ -254,45 +240,6 @@ class FakeReranker:
         if self.error is not None:
             raise self.error
         return [float(self.word in text) for text in texts]
-
-
-Step: TypeAlias = str | tuple[int, int, tuple[str, ...]] | TextDiscarded | Exception
-
-
-@dataclass
-class FakeGenerator:
-    """Writes the given text pieces and citations; an exception among them is raised there."""
-
-    steps: Sequence[Step]
-    ends: bool = True
-    finish_reason: str = "COMPLETE"
-    truncated: bool = False
-    questions: list[str] = field(default_factory=list)
-    contexts: list[Sequence[ContextPassage]] = field(default_factory=list)
-
-    @property
-    def model(self) -> str:
-        return "fake-model"
-
-    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        self.questions.append(request.question)
-        self.contexts.append(request.context)
-        said = "".join(one for one in self.steps if isinstance(one, str))
-        written = 0
-        for step in self.steps:
-            if isinstance(step, Exception):
-                raise step
-            if isinstance(step, str):
-                written += len(step)
-                yield GeneratedText(step)
-            elif isinstance(step, TextDiscarded):
-                said = said[written:]
-                yield step
-            else:
-                start, end, paragraph_ids = step
-                yield GeneratedCitation(start, said[start:end], paragraph_ids)
-        if self.ends:
-            yield GeneratedEnd(Usage(10, 5), self.finish_reason, truncated=self.truncated)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from app.adapters.providers.cohere_client import CohereGenerator, open_client
 from app.adapters.providers.openai_chat import OpenAIGenerator, open_server
-from app.domain.generated_text.events import GeneratedText, GeneratorEvent
+from app.domain.generated_text.model_text import GeneratedText, GeneratorEvent
 from app.domain.prompts import ANSWER_FROM_DOCUMENTS, ANSWER_FROM_NUMBERED_SOURCES
 from app.domain.retrieval.query import ContextPassage, Turn
 from app.services.ports import GenerationRequest, Generator

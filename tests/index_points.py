@@ -79,13 +79,13 @@ def vector(*values: float) -> Vector:
     return array("f", values)
 
 
-def random_vector(source: random.Random, dimension: int = DIMENSION) -> Vector:
-    return array("f", [source.gauss(0, 1) for _ in range(dimension)])
+def random_vector(source: random.Random) -> Vector:
+    return array("f", [source.gauss(0, 1) for _ in range(DIMENSION)])
 
 
-def random_sparse(source: random.Random, terms: int = 6, vocabulary: int = 40) -> SparseVector:
+def random_sparse(source: random.Random) -> SparseVector:
     # Spread over all unsigned 32-bit ids, as hashes are.
-    indices = sorted(source.sample([i * 107_374_182 for i in range(vocabulary)], terms))
+    indices = sorted(source.sample([i * 107_374_182 for i in range(40)], 6))
     return SparseVector(tuple(indices), tuple(source.uniform(0.2, 2.2) for _ in indices))
 
 
@@ -106,6 +106,11 @@ def manifest(book: str, chunks: int, dimension: int = DIMENSION) -> BookManifest
     return made_manifest(
         book, title=f"The book {book}", base_url="https://book", model="test-model", **sizes
     )
+
+
+async def stored(index: BookStore, book: str = "book") -> list[IndexPoint]:
+    """The points of the book's current generation."""
+    return [point async for page in (await index.snapshot(BookId(book))).pages for point in page]
 
 
 async def publish(index: BookStore, book: str, made: Sequence[IndexPoint]) -> BookManifest:

@@ -21,7 +21,8 @@ from app.services.ingest import IngestBook, IngestReport, IngestRequest
 from app.services.phases import Phases
 from app.services.ports import Embedder
 from app.services.similarity import embed_documents
-from app.settings import Settings
+from tests.command_line import write_files
+from tests.index_points import stored
 from tests.serving import offline_settings
 
 WORDS = (
@@ -46,13 +47,11 @@ def page(name: str, paragraphs: Sequence[str]) -> str:
     return f"# {name.capitalize()}\n\n" + "\n\n".join(paragraphs) + "\n"
 
 
-def make_book(folder: Path, pages: int = 4, paragraphs: int = 2) -> Path:
+def make_book(folder: Path, pages: int = 4) -> Path:
     """Write pages `page0.md`... of a chunk a paragraph, more or less."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number in range(pages):
-        texts = [prose(f"page{number} part{part}") for part in range(paragraphs)]
-        (folder / f"page{number}.md").write_text(page(f"page {number}", texts), "utf-8")
-    return folder
+    texts = ([prose(f"page{number} part{part}") for part in (0, 1)] for number in range(pages))
+    files = {f"page{at}.md": page(f"page {at}", told) for at, told in enumerate(texts)}
+    return write_files(folder, files)
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -110,18 +109,16 @@ class Bench:
         )
         return await self.use_case.run(request, Phases())
 
-    async def chunks(self, book: BookId = BOOK) -> list[Chunk]:
-        return await self.app.index.matching(SearchFilter(books=(book,)))
+    async def chunks(self) -> list[Chunk]:
+        return await self.app.index.matching(SearchFilter(books=(BOOK,)))
 
     async def points(self, book: BookId = BOOK) -> list[IndexPoint]:
-        return [
-            point async for page in (await self.app.index.snapshot(book)).pages for point in page
-        ]
+        return await stored(self.app.index, book)
 
 
 @asynccontextmanager
-async def open_bench(home: Path, settings: Settings | None = None) -> AsyncIterator[Bench]:
-    async with application(settings or offline_settings(home)) as app:
+async def open_bench(home: Path) -> AsyncIterator[Bench]:
+    async with application(offline_settings(home)) as app:
         embedder = CountingEmbedder(app.embedder)
         yield Bench(app, embedder, replace(app.ingest, embedder=embedder))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import TypeVar
 
@@ -26,18 +28,6 @@ AnyServer = TypeVar("AnyServer", bound=Server)
 
 class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
-
-    def do_GET(self) -> None:
-        self.get()
-
-    def do_POST(self) -> None:
-        self.post()
-
-    def get(self) -> None:
-        self.send_error(405)
-
-    def post(self) -> None:
-        self.send_error(405)
 
     def log_message(self, *_: object) -> None:
         """Keep the tests' output clean."""
@@ -71,3 +61,22 @@ def running(server: AnyServer) -> Iterator[AnyServer]:
         finally:
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def static_site(folder: Path, port: int = 0) -> Iterator[str]:
+    """Yield the address."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None: ...
+
+        def translate_path(self, path: str) -> str:
+            found = super().translate_path(path)
+            # As static hosts do: /page is /page.html.
+            page = Path(found)
+            return (
+                f"{found}.html" if not page.exists() and Path(f"{found}.html").exists() else found
+            )
+
+    with local_server(partial(Quiet, directory=str(folder)), port=port) as server:
+        yield server.url

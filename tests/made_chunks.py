@@ -47,7 +47,6 @@ def made_chunk(*passages: Passage, **fields: Any) -> Chunk:
         chunk_index=0,
         file="page.md",
         position=0,
-        text_content=text,
         token_count=count_words(text),
         overlap_start=0,
         overlap_end=0,

@@ -15,6 +15,7 @@ from app.domain.errors import BookError
 from app.domain.identity import keep_ids
 from app.domain.languages import language_of_text
 from app.domain.ledger import Ledger
+from app.domain.page_links import page_links
 from app.services.ingest_plan import IngestRequest
 
 
@@ -46,3 +47,14 @@ def read_page(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> D
 def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
     """Read a page as a book of its own."""
     return identified(as_book(read_page(text, site=site, file=file))).documents[0]
+
+
+def assert_sound(page: Document) -> None:
+    """Spans lie in the file; blocks have a text, an id and a link."""
+    size = len(page.source)
+    for block in page.blocks:
+        assert block.text.strip(), block
+        assert 0 <= block.start <= block.end <= size, block
+    ids = [block.paragraph_id for block in page.blocks]
+    assert len(ids) == len(set(ids))
+    assert len(page_links(page)) == len(page.blocks)

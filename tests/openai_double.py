@@ -82,11 +82,11 @@ class OpenAIDouble:
 class _Handler(Handler):
     double: ClassVar[OpenAIDouble]
 
-    def get(self) -> None:
+    def do_GET(self) -> None:
         """The list of models."""
         self.respond(self.double.status, {}, json.dumps({"data": self.double.models}).encode())
 
-    def post(self) -> None:
+    def do_POST(self) -> None:
         body = json.loads(self.body())
         self.double.requests.append({"path": self.path, **body})
         self.double.headers.append({k.lower(): v for k, v in self.headers.items()})

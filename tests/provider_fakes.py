@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -11,11 +12,14 @@ from typing import Any
 
 import pytest
 
+from app.adapters.providers.cohere_client import CohereClient, CohereReranker
+from app.adapters.providers.cohere_embedder import TARIFFS, CohereEmbedder, RateLimiter
 from app.adapters.sqlite.serving_stores import SqliteSpending
 from app.bootstrap import providers
-from app.domain.cost import Price
+from app.domain.cost import Price, Tariff
 from app.services.provider_calls import Budget, ProviderCalls
 from app.services.resilience import CircuitBreaker
+from tests.made_chunks import count_words
 
 _FOLDER = TemporaryDirectory()
 """Deleted when the tests end."""
@@ -38,3 +42,35 @@ def opening_after(failures: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(providers, "CircuitBreaker", partial(CircuitBreaker, failures=failures))
         yield
+
+
+class InstantClock:
+    """Sleeping moves it on at once."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.time += seconds
+        await asyncio.sleep(0)
+
+
+def cohere_embedder(
+    client: CohereClient,
+    tariff: Tariff = TARIFFS["production"],
+    model: str = "embed-v4.0",
+    count_tokens: Callable[[str], int] = count_words,
+    price: Price | None = None,
+) -> CohereEmbedder:
+    """Without real back-off."""
+    clock = InstantClock()
+    calls = free_calls(model, price, sleep=clock.sleep)
+    limiter = RateLimiter(tariff, clock.now, clock.sleep)
+    return CohereEmbedder(client, calls, calls, limiter, count_tokens)
+
+
+def cohere_reranker(client: CohereClient, model: str = "rerank-v3.5") -> CohereReranker:
+    return CohereReranker(client, free_calls(model), count_words)

@@ -13,9 +13,9 @@ from math import isqrt
 Pattern = Callable[[int], str]
 
 
-def times(unit: str, end: str = "") -> Pattern:
-    """The unit again and again, and as often what ends it."""
-    return lambda size: unit * (size // len(unit + end)) + end * (size // len(unit + end))
+def times(unit: str) -> Pattern:
+    """The unit again and again."""
+    return lambda size: unit * (size // len(unit))
 
 
 def numbered(unit: str) -> Pattern:

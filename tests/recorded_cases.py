@@ -10,6 +10,7 @@ After a change that is meant, `python -m tests.unit.test_…` writes a file anew
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,21 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from tests.conftest import ROOT
+
+
+def case_lines(name: str) -> list[tuple[str, str]]:
+    """What is given and what is expected, by `fixtures/cases/NAME.txt`.
+
+    A line is `given => expected`, or what stays as it is; or a comment, which begins with `# `.
+    Line ends and characters that nobody sees are escaped as in Python.
+    """
+    lines = (ROOT / "tests/fixtures/cases" / f"{name}.txt").read_text("utf-8").splitlines()
+    parts = (_unescaped(one).partition(" =>") for one in lines if not one.startswith("# "))
+    return [(given, expected[1:] if arrow else given) for given, arrow, expected in parts]
+
+
+def _unescaped(line: str) -> str:
+    return re.sub(r"\\(n|u\w{4})", lambda one: one[0].encode().decode("unicode_escape"), line)
 
 
 class RecordedCases:

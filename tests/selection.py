@@ -1,19 +1,12 @@
-"""Which tests run, by folder and by `--quick` and `--long`; what was skipped; a pytest plugin."""
+"""Which tests run, by folder and by `--quick` and `--long`; a pytest plugin."""
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-QUICK = "quick"
-"""The profile of properties with `--quick`."""
-LONG = "long"
-"""The marker of what only `--long` runs, and the profile of its properties."""
-LONG_TIMEOUT = 3_600
-"""Seconds for one test with `--long`, unless `--timeout` is given."""
 TESTS = Path(__file__).resolve().parent
 
 
@@ -29,10 +22,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)  # before pytest-timeout reads its option
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("long"):
-        settings.load_profile(LONG)
-        config.option.timeout = config.option.timeout or LONG_TIMEOUT
+        settings.load_profile("long")
+        config.option.timeout = config.option.timeout or 3_600
     elif config.getoption("quick"):
-        settings.load_profile(QUICK)
+        settings.load_profile("quick")
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
@@ -40,15 +33,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark each test with the name of its folder: unit, contract or end_to_end."""
     for item in items:
         item.add_marker(item.path.relative_to(TESTS).parts[0])
-    chosen = items
-    if not config.getoption("long"):
-        chosen = [item for item in chosen if not item.get_closest_marker(LONG)]
+    long = config.getoption("long")
+    chosen = [item for item in items if long or not item.get_closest_marker("long")]
     if config.getoption("quick"):
         chosen = _quick(chosen)
-    if len(chosen) < len(items):
-        kept = set(chosen)
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = chosen
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = chosen
 
 
 def _quick(items: list[pytest.Item]) -> list[pytest.Item]:
@@ -65,15 +56,3 @@ def _quick(items: list[pytest.Item]) -> list[pytest.Item]:
         if item in smoke
         or (item.get_closest_marker("unit") and not item.get_closest_marker("attack"))
     ]
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say in one line what was skipped and what each of it needs."""
-    reasons = Counter(
-        report.longrepr[2].removeprefix("Skipped: ")
-        for report in terminalreporter.getreports("skipped")
-        if isinstance(report.longrepr, tuple)
-    )
-    if reasons:
-        parts = [f"{number} ({reason})" for reason, number in reasons.most_common()]
-        terminalreporter.line(f"skipped tests: {', '.join(parts)}")

@@ -6,8 +6,9 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -26,8 +27,15 @@ class Served:
         """Open a connection from this address of the loopback network."""
         return socket.create_connection(("127.0.0.1", self.port), 30, (source, 0))
 
-    def http(self, source: str = "127.0.0.1") -> HTTPConnection:
-        return HTTPConnection("127.0.0.1", self.port, 30, (source, 0))
+    def http(self) -> HTTPConnection:
+        return HTTPConnection("127.0.0.1", self.port, 30)
+
+
+def offline_environment(home: Path) -> dict[str, str]:
+    """The environment of a process that has no keys, whatever this one has."""
+    kept = {name: value for name, value in os.environ.items() if name not in KEYS}
+    offline = {"RAG_EMBEDDER": "local", "RAG_GENERATOR": "extractive"}
+    return {**kept, **offline, "RAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
 
 
 @contextmanager
@@ -40,10 +48,6 @@ def served_process(
     """
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    kept = {name: value for name, value in os.environ.items() if name not in KEYS}
-    offline = {"RAG_EMBEDDER": "local", "RAG_GENERATOR": "extractive"}
-    place = {"RAG_HOME": str(home), "RAG_PORT": str(port), "PYTHONPATH": str(ROOT)}
-
     begun = f"{running}; import sys; from app.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", begun, "serve"]
     if descriptors is not None:
@@ -53,7 +57,7 @@ def served_process(
         process = subprocess.Popen(
             command,
             cwd=home.parent,
-            env={**kept, **offline, **place, **settings},
+            env={**offline_environment(home), "RAG_PORT": str(port), **settings},
             stderr=stderr,
         )
     try:
@@ -66,13 +70,8 @@ def served_process(
 
 def _await_readiness(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     while process.poll() is None:
-        try:
-            with socket.create_connection(("127.0.0.1", port), 30):
-                return
-        except ConnectionRefusedError:
-            try:
-                process.wait(0.05)
-            except subprocess.TimeoutExpired:
-                continue
+        with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), 30):
+            return
+        time.sleep(0.05)
     message = f"the server did not start: {log.read_text()}"
     raise AssertionError(message)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 import httpx
 import uvicorn
@@ -17,13 +18,20 @@ import uvicorn
 from app.api.server import configured
 from app.bootstrap.application import Application, application
 from app.domain.answer import Usage
-from app.domain.generated_text.events import GeneratedEnd, GeneratedText, GeneratorEvent
-from app.domain.retrieval.query import Turn
+from app.domain.generated_text.model_text import (
+    GeneratedCitation,
+    GeneratedEnd,
+    GeneratedText,
+    GeneratorEvent,
+    TextDiscarded,
+)
 from app.main import OpenApplication, create_app
 from app.services.ingest import IngestRequest
 from app.services.phases import Phases
 from app.services.ports import GenerationRequest
 from app.settings import Settings
+
+T = TypeVar("T")
 
 
 def offline_settings(home: Path, **changes: object) -> Settings:
@@ -38,14 +46,18 @@ def offline_settings(home: Path, **changes: object) -> Settings:
     return Settings.model_validate({**Settings(_env_file=None).model_dump(), **fixed, **changes})
 
 
+def in_thread(work: Coroutine[Any, Any, T]) -> T:
+    """Return its result; playwright's synchronous interface keeps a loop running in this thread."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
 def ingest(settings: Settings, request: IngestRequest) -> None:
     async def run() -> None:
         async with application(settings) as rag:
             await rag.ingest.run(request, Phases())
 
-    # In a thread: playwright's synchronous interface keeps a loop running in this one.
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, run()).result()
+    in_thread(run())
 
 
 def ingested(home: Path, *folders: Path, base_url: str = "", **changes: object) -> Settings:
@@ -92,56 +104,70 @@ def connected(
         yield client
 
 
+Step: TypeAlias = str | tuple[int, int, tuple[str, ...]] | GeneratorEvent | Exception
+END = GeneratedEnd(Usage(input_tokens=3, output_tokens=2), "COMPLETE")
+
+
 @dataclass
 class ScriptedGenerator:
-    """A generator that plays `script`: events are yielded, errors raised; at its end it may hang.
+    """A generator that plays `script`, then ends, if it does, or hangs.
 
-    It may be changed between requests. `hanging` is set when it has played all and hangs,
-    `cancelled` when an answer is broken off.
+    Texts and citations by (start, end, paragraph ids) become events, and errors are raised. It may
+    be changed between requests. `hanging` is set when it has played all and hangs, `cancelled`
+    when an answer is broken off.
     """
 
-    model: str = "scripted"
-    script: Sequence[GeneratorEvent | Exception] = ()
+    script: Sequence[Step] = ()
+    end: GeneratedEnd | None = END
     hangs: bool = False
+    model: str = "scripted"
+    requests: list[GenerationRequest] = field(default_factory=list)
     hanging: threading.Event = field(default_factory=threading.Event)
     cancelled: threading.Event = field(default_factory=threading.Event)
-    histories: list[Sequence[Turn]] = field(default_factory=list)
 
-    def play(self, *script: GeneratorEvent | Exception | str, hangs: bool = False) -> None:
-        self.script = [GeneratedText(step) if isinstance(step, str) else step for step in script]
-        self.hangs = hangs
+    def play(self, *script: Step, hangs: bool = False) -> None:
+        self.script, self.hangs = script, hangs
         # Fresh ones: an answer of before may still be on its way out.
         self.hanging, self.cancelled = threading.Event(), threading.Event()
-        self.histories.clear()
+        self.requests.clear()
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        self.histories.append(request.history)
+        self.requests.append(request)
         hanging, cancelled = self.hanging, self.cancelled
         try:
-            for step in self.script:
-                if isinstance(step, Exception):
-                    raise step
-                yield step
+            for event in self._events():
+                yield event
             if self.hangs:
                 hanging.set()
                 await asyncio.Event().wait()
         except (asyncio.CancelledError, GeneratorExit):
             cancelled.set()
             raise
-        yield GeneratedEnd(Usage(input_tokens=3, output_tokens=2), "COMPLETE")
+        if self.end:
+            yield self.end
 
-    def open(self, settings: Settings) -> AbstractAsyncContextManager[Application]:
+    def _events(self) -> Iterator[GeneratorEvent]:
+        said, written = "".join(one for one in self.script if isinstance(one, str)), 0
+        for step in self.script:
+            if isinstance(step, Exception):
+                raise step
+            if isinstance(step, str):
+                written += len(step)
+                yield GeneratedText(step)
+            elif isinstance(step, tuple):
+                start, end, paragraph_ids = step
+                yield GeneratedCitation(start, said[start:end], paragraph_ids)
+            else:
+                yield step
+            if isinstance(step, TextDiscarded):
+                said = said[written:]
+
+    @asynccontextmanager
+    async def open(self, settings: Settings) -> AsyncIterator[Application]:
         """Open the application with this generator in it."""
-        return _with_generator(settings, self)
-
-
-@asynccontextmanager
-async def _with_generator(
-    settings: Settings, generator: ScriptedGenerator
-) -> AsyncIterator[Application]:
-    async with application(settings) as rag:
-        answer = rag.answer
-        policy = replace(answer.consult.refusal_policy, model=True)
-        consult = replace(answer.consult, refusal_policy=policy)
-        write = replace(answer.write, model=generator)
-        yield replace(rag, answer=replace(answer, consult=consult, write=write))
+        async with application(settings) as rag:
+            answer = rag.answer
+            policy = replace(answer.consult.refusal_policy, model=True)
+            consult = replace(answer.consult, refusal_policy=policy)
+            write = replace(answer.write, model=self)
+            yield replace(rag, answer=replace(answer, consult=consult, write=write))

@@ -17,7 +17,7 @@ DIMENSION = 384
 RESERVED = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
 
 
-def write_embedder(folder: Path, words: Sequence[str], *, window: int = 64) -> None:
+def write_embedder(folder: Path, words: Sequence[str]) -> None:
     """A token's vector has 1 at its word's place and 0.5 at that of the next token.
 
     The place of unknown words is the last one.
@@ -43,7 +43,7 @@ def write_embedder(folder: Path, words: Sequence[str], *, window: int = 64) -> N
     }
     shape: list[str | int] = ["batch", "tokens", DIMENSION]
     _write(folder / EMBEDDER / "model.onnx", nodes, constants, "last_hidden_state", shape)
-    _write_tokenizer(folder / EMBEDDER, words, window)
+    _write_tokenizer(folder / EMBEDDER, words, 64)
 
 
 def write_reranker(folder: Path, words: Sequence[str]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfileobj
-from typing import IO
+from typing import IO, TypeVar
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from pydantic import TypeAdapter
@@ -18,6 +18,8 @@ from app.domain.book_id import BookId
 from app.domain.errors import StorageError
 
 _CONTENTS = "contents.json"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,21 @@ class BookPages:
 
     def read(self, book: BookId, name: str) -> bytes | None:
         """Return an article or image; None if the book has none of this name."""
+        return self._opened(book, lambda archive: archive.read(name))
+
+    def check(self, book: BookId) -> None:
+        """Read all pages. StorageError if one is damaged."""
+
+        def read_all(archive: ZipFile) -> None:
+            for name in archive.namelist():
+                archive.read(name)
+
+        self._opened(book, read_all)
+
+    def _opened(self, book: BookId, read: Callable[[ZipFile], T]) -> T | None:
         try:
             with ZipFile(self.path(book)) as archive:
-                return archive.read(name)
+                return read(archive)
         except (FileNotFoundError, KeyError):
             return None
         except (OSError, BadZipFile, zlib.error) as error:

@@ -22,9 +22,9 @@ import re
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 
 import Stemmer
 
@@ -90,17 +90,6 @@ class IndexTerms:
         return self._languages[code]
 
 
-def tokens(text: str) -> Iterator[tuple[str, list[str] | None]]:
-    """Yield (run, None) for each run between white space, (run, bigrams) for an unspaced script."""
-    for match in _TOKEN.finditer(text):
-        run = match[0]
-        if match[1] is None:
-            yield run, None
-        else:
-            run = unicodedata.normalize("NFKC", run)
-            yield run, [run[i : i + 2] for i in range(len(run) - 1)]
-
-
 class LanguageTerms(dict[str, tuple[int, ...]]):
     """Converts text in one language to terms; caches the ids of each distinct token."""
 
@@ -134,12 +123,14 @@ class LanguageTerms(dict[str, tuple[int, ...]]):
         if text.isascii() or not _ANY_UNSPACED.search(text):  # without a loop over the tokens
             return [*chain.from_iterable(map(self.__getitem__, text.split()))]
         ids: list[int] = []
-        for token, grams in tokens(text):
-            if grams is None:
+        for match in _TOKEN.finditer(text):
+            token = match[0]
+            if match[1] is None:
                 ids += self[token]
-            else:
-                singles = "" if query and len(token) > 1 else token
-                ids += map(_term_id, (*singles, *grams))
+                continue
+            token = unicodedata.normalize("NFKC", token)
+            singles = "" if query and len(token) > 1 else token
+            ids += map(_term_id, (*singles, *map("".join, pairwise(token))))
         return ids
 
     def terms(self, run: str) -> list[str]:

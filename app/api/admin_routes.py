@@ -85,7 +85,7 @@ async def state(book: OwnBook, request: Request) -> IngestJob:
     known.
     """
     jobs: IngestJobs = request.app.state.ingest_jobs
-    found = jobs.last(book)
+    found = jobs.last.get(book)
     if found is None:
         detail = f"no ingest of book {book!r} was asked of this server"
         raise Refused(404, "ingest_not_found", detail)

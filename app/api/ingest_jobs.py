@@ -57,7 +57,8 @@ class IngestJobs:
         self._uploads = settings.home.absolute() / "uploads"
         _remove_leftovers(self._uploads)
         self._environment = {**os.environ, **settings.as_environment()}
-        self._last: dict[BookId, IngestJob] = {}
+        self.last: dict[BookId, IngestJob] = {}
+        """The last job of each book, of this server."""
         self._task: asyncio.Task[None] | None = None
 
     async def start(
@@ -73,7 +74,7 @@ class IngestJobs:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        job = self._last[book] = IngestJob(book=book, started_at=datetime.now(UTC))
+        job = self.last[book] = IngestJob(book=book, started_at=datetime.now(UTC))
         command = ("ingest", str(folder / "upload.zip"), "--book", book, "--json", *options)
         # The archive is unpacked in its own folder, which is deleted even if the child is killed.
         environment = {**self._environment, "TMPDIR": str(folder)}
@@ -84,10 +85,6 @@ class IngestJobs:
         if self._task is not None and not self._task.done():
             message = "an ingest is running: a server runs one at a time"
             raise IndexBusy(message)
-
-    def last(self, book: BookId) -> IngestJob | None:
-        """Return the book's last job of this server."""
-        return self._last.get(book)
 
     async def close(self) -> None:
         """Cancel the running job; the index stays as it was."""

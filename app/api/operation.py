@@ -185,7 +185,16 @@ async def readyz(rag: Rag) -> ReadyBody:
     if not found.books:
         detail = "the index holds no book yet: run `textbook-rag ingest`"
         raise Refused(503, "no_book", detail)
-    return ReadyBody.of(rag, found, faults)
+    return ReadyBody(
+        status="ready, extractive only" if "generator" in faults else "ready",
+        books=[one.book for one in found.books if one.book == one.book.name],
+        previous=found.previous,
+        quarantined=found.quarantined,
+        embedder=rag.embedder.space,
+        generator=rag.answer.model,
+        # Where the files are is not public.
+        faults={**faults, **dict.fromkeys(faults.keys() & {"keys", "question log"}, "damaged")},
+    )
 
 
 @router.get(

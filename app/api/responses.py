@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -163,16 +163,3 @@ class ReadyBody(Body):
     """By part, why it fails. embedder: questions are not embedded, the search uses BM25 alone;
     generator: answers are extractive; disk: nothing can be ingested, questions are answered from a
     copy; keys: requests that need a key are refused; question log: nothing is logged."""
-
-    @classmethod
-    def of(cls, rag: Application, found: BooksBody, faults: Mapping[str, str]) -> ReadyBody:
-        return cls(
-            status="ready, extractive only" if "generator" in faults else "ready",
-            books=[one.book for one in found.books if one.book == one.book.name],
-            previous=found.previous,
-            quarantined=found.quarantined,
-            embedder=rag.embedder.space,
-            generator=rag.answer.model,
-            # Where the files are is not public.
-            faults={**faults, **dict.fromkeys(faults.keys() & {"keys", "question log"}, "damaged")},
-        )

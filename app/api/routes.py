@@ -26,11 +26,10 @@ from app.api.responses import (
 )
 from app.bootstrap.application import Application
 from app.domain.answering.request import AskRequest
-from app.domain.book_id import BookId
+from app.domain.book_id import BookId, Edition
 from app.domain.characters import printable
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
-from app.domain.edition import Edition
 from app.domain.errors import AnswerNotFound
 from app.domain.indexed_book import BookManifest
 from app.domain.logged_answer import Feedback

@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from app.adapters.backup import Backup, NewBackup, reading_backup, writing_backup
-from app.adapters.sqlite.file import SqliteFile
+from app.adapters.qdrant.backup import Backup, NewBackup, reading_backup, writing_backup
+from app.adapters.sqlite.file import SqliteFile, copy_file
 from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache, SqliteLedgers
 from app.adapters.sqlite.serving_stores import SqliteQuestionLog, SqliteSiteKeys, SqliteSpending
 from app.bootstrap.storage import BookPages, book_pages, ledger_store, open_index
@@ -40,7 +41,7 @@ class Verified:
 
     book: str
     part: str
-    """"index", "generation before" if it is damaged, "ledger" or the name of a shared file."""
+    """"index", "ledger", the name of a shared file; "generation before", "pages" if damaged."""
     faults: Sequence[str]
 
 
@@ -67,6 +68,10 @@ class Stores:
                     raise
                 continue  # removed since it was listed
             yield Verified(book, "ledger", await self.ledgers.faults(book))
+            try:
+                self.pages.check(book)
+            except StorageError as error:
+                yield Verified(book, "pages", [str(error)])
         for name, kind in STATE.items():
             yield Verified("", name, await kind(self.home / name).faults())
 
@@ -99,20 +104,19 @@ class Stores:
         faults = []
         for name in STATE:
             try:
-                backup.add_state(self.home / name)
+                if copy_file(self.home / name, backup.folder / name):
+                    backup.add_state(backup.folder / name)
             except StorageError as error:
                 faults.append(str(error))
         return faults
 
     async def replaced(self, backup: Backup, books: Sequence[BookId]) -> list[BookId]:
         """Return those of the books that the index has. BookNotFound if the backup lacks one."""
-        for book in books:
-            if book not in backup.books:
-                known = ", ".join(backup.books) or "none"
-                message = f"no book {book!r} in the backup; there are: {known}"
-                raise BookNotFound(message)
-        known_here = await self._known()
-        return [book for book in books if book in known_here]
+        if missing := {*books} - {*backup.books}:
+            known = ", ".join(backup.books) or "none"
+            message = f"no book {min(missing)!r} in the backup; there are: {known}"
+            raise BookNotFound(message)
+        return sorted({*books} & await self._known())
 
     async def restore(
         self, backup: Backup, books: Sequence[BookId], phases: Phases
@@ -142,7 +146,9 @@ class Stores:
         """Restore the state files that are missing; return their names."""
         self.home.mkdir(parents=True, exist_ok=True)
         names = [name for name in backup.state if name in STATE]
-        return [name for name in names if backup.restore_state(name, self.home / name)]
+        with TemporaryDirectory(prefix=".restored-", dir=self.home) as folder:
+            files = [backup.extract_state(name, folder) for name in names]
+            return [one.name for one in files if copy_file(one, self.home / one.name)]
 
     async def _known(self) -> set[BookId]:
         return {*await self.index.books(), *await self.index.damaged()}

@@ -27,7 +27,7 @@ from app.domain.chunking.config import ChunkingConfig, ChunkingTools, RecursiveC
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Book, Document, Span
 from app.domain.errors import BookError
-from app.domain.scripts import script_scale
+from app.domain.terms import script_scale
 from app.services.ingest import IngestBook, IngestRequest
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
 from app.services.phases import Advance, ignore

@@ -16,15 +16,10 @@ from app.domain.urls import permalink
 
 class AnswerMode(StrEnum):
     GENERATED = "generated"
-    """Written by a language model from the book's paragraphs."""
     EXTRACTIVE = "extractive"
-    """Verbatim text of the book."""
     REFUSED = "refused"
-    """The book does not answer the question."""
     SMALL_TALK = "small_talk"
-    """A greeting or thanks: nothing was searched for."""
     CLARIFICATION = "clarification"
-    """The book does not have the requested chapter or exercise; the answer lists those it has."""
 
 
 class Confidence(StrEnum):
@@ -32,9 +27,7 @@ class Confidence(StrEnum):
 
     ANSWERED = "answered"
     UNCERTAIN = "uncertain"
-    """The book may not have the answer; the nearest passages are shown."""
     NOT_IN_BOOK = "not_in_book"
-    """The question is out of domain; only the nearest sections are listed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +17,7 @@ class Units:
     searches: int = 0
 
     def __add__(self, other: Units) -> Units:
-        return Units(
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.searches + other.searches,
-        )
+        return Units(*map(add, astuple(self), astuple(other)))
 
 
 NOTHING = Units()

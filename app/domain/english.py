@@ -15,14 +15,7 @@ _KNOWN = {
     for form in forms
 }
 _SHORTEST_SUFFIXED = 5
-_ENDINGS = tuple(
-    (one.strip("-"), several.strip("-"))
-    for one, several in zip(
-        "- - -y -um -on -us -a -is -ix -ex -f -fe -man".split(),
-        "-s -es -ies -a -a -i -ae -es -ices -ices -ves -ves -men".split(),
-        strict=True,
-    )
-)
+_ENDINGS = [one.replace("-", "").split("/") for one in known_language("en").plurals.split()]
 _SHORTEST_STEM = 2
 
 

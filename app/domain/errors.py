@@ -4,8 +4,7 @@ RagError                    the message is for users and never contains a secret
 ├── InputError              the caller's input is wrong            CLI exit 2, HTTP 422
 │   ├── BookError           a book's source cannot be read         names file and line
 │   │   └── FileRefused     a page over the budget, or unreadable  can be skipped instead
-│   ├── QuestionError       an empty or oversized question
-│   └── UnknownStrategy     no such chunking strategy
+│   └── QuestionError       an empty or oversized question
 ├── BookNotFound            no such book in the index              CLI exit 2, HTTP 404
 ├── BookNotAllowed          the key is for other books             HTTP 403
 ├── AnswerNotFound          no such answer in the question log     CLI exit 2, HTTP 404
@@ -75,10 +74,6 @@ class FileRefused(BookError):
 
 class QuestionError(InputError):
     code = "invalid_question"
-
-
-class UnknownStrategy(InputError):
-    code = "unknown_strategy"
 
 
 class BookNotFound(RagError):

@@ -73,44 +73,25 @@ def _row(cells: Sequence[str]) -> str:
 def whole_lines(text: str) -> Iterator[str]:
     """Yield the lines with their ends; a fence that is closed, or a table, is one line."""
     held: list[str] = []
-    opening = ""
+    run = ""  # of the fence that is open
     for line in _LINE.findall(text):
-        fence, opening = opening, open_fence(line, opening)
-        if held and not fence and (opening or not _is_of_table(held, line)):
+        inside, opening, said = run, _FENCE.fullmatch(line), line.strip(" \t\n")
+        if not inside and opening:
+            run = opening["run"]
+        elif inside and said.startswith(run) and not said.strip("`"):
+            run = ""
+        is_rule = len(held) == 1 and _RULE.fullmatch(line) is not None
+        of_table = "|" in line and "|" in "".join(held[:1]) and (len(held) > 1 or is_rule)
+        if held and not inside and (run or not of_table):
             yield "".join(held)
             held = []
         held.append(line)
-    yield from held if opening or not held else ["".join(held)]
-
-
-def _is_of_table(held: Sequence[str], line: str) -> bool:
-    """Whether a line is the rule of the table that `held` begins, or a row below it."""
-    return "|" in line and "|" in held[0] and (len(held) > 1 or bool(_RULE.fullmatch(line)))
+    yield from held if run or not held else ["".join(held)]
 
 
 def is_fence_or_table(line: str) -> bool:
     """Whether this one of `whole_lines` is a fence or a table."""
     return "\n" in line.rstrip("\n")
-
-
-def open_fence(text: str, opening: str = "") -> str:
-    """Return the first line of the fence that is open at the end of the text, "" if none is.
-
-    `opening` is that of the fence that is open at its start. Blanks replace list markers.
-    """
-    for line in text.split("\n"):
-        found = None if opening else _FENCE.fullmatch(line)
-        if found:
-            opening = " " * len(found["before"]) + line[found.start("run") :]
-        elif opening and _closes(line, opening):
-            opening = ""
-    return opening
-
-
-def _closes(line: str, opening: str) -> bool:
-    """Whether a line has only back-ticks, at least as many as the fence's first line."""
-    run = line.strip(" \t\n")
-    return bool(run) and not run.strip("`") and not opening.startswith(f"{run}`", opening.find("`"))
 
 
 def without_fences(text: str) -> str:

@@ -8,18 +8,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from app.domain.chunking.chunk import Passage
+from app.domain.definitions import definition_in, referred_to, term_forms
 from app.domain.document import BlockKind
 from app.domain.english import other_numbers
 from app.domain.fences_and_tables import without_fences
-from app.domain.retrieval.definition_terms import referred_to, term_forms
+from app.domain.languages import in_any
 
-_GLOSSARY = re.compile(
-    r"\b(?:glossar|glosar|glossaire|key terms|vocabulary)|术语|術語|用語", re.IGNORECASE
-)
+_GLOSSARY = re.compile(in_any("glossary"), re.IGNORECASE)
 """In the heading above the entries of a book's glossary."""
 _WORD = re.compile(r"[-.@#$%&+~^]*\w+(?:[-\u2010\u2011]\w+)*[+#]*")
 """A word with the signs around it: `--lib`, `.gitignore`, `C++`."""
-_AFTER_TERM = re.compile(r"\s*(?:(?::|[.;,\u2013\u2014-]+(?=\s))\s*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +50,6 @@ def in_glossary(passage: Passage) -> bool:
     return passage.kind is BlockKind.GLOSSARY_ENTRY and any(
         map(_GLOSSARY.search, passage.heading_path)
     )
-
-
-def definition_in(passage: Passage) -> str:
-    """Return the passage's text without the leading terms."""
-    text, at = passage.text, 0
-    for term in passage.terms:
-        folded = term.casefold()
-        # Case folding never shortens a text, so a slice of this length is enough.
-        if text[at : at + len(folded)].casefold().startswith(folded):
-            after = _AFTER_TERM.match(text, at + len(term))
-            at = after.end() if after else len(text)
-    return text[at:]
 
 
 def with_references(terms: Sequence[GlossaryTerm]) -> dict[GlossaryTerm, GlossaryTerm]:
@@ -127,7 +113,8 @@ class TermFinder:
                 stretch = words[at : at + count]
                 form = text[stretch[0].start() : stretch[-1].end()]
                 said = name in form or not name.isupper()
-                if entry and said and _are_adjacent(text, stretch):
+                gaps = (text[a.end() : b.start()] for a, b in pairwise(stretch))
+                if entry and said and all(map(str.isspace, gaps)):
                     yield entry, form
                     length = count
                     break
@@ -144,8 +131,3 @@ def _named_forms(terms: Iterable[GlossaryTerm]) -> Iterator[tuple[str, GlossaryT
             # The S of "entropy (S)" would match anywhere.
             if (len(name) > 1 or name == entry.term) and _WORD.search(name):
                 yield name, entry
-
-
-def _are_adjacent(text: str, words: Sequence[re.Match[str]]) -> bool:
-    """Whether only blanks are between the words."""
-    return all(text[one.end() : other.start()].isspace() for one, other in pairwise(words))

@@ -109,9 +109,9 @@ def renew(ledger: Ledger, paragraphs: Sequence[Entry]) -> tuple[list[str], Ledge
     ids = list(entries)
     for gone, place in _gone(ledger, matches, ids):
         entries[gone.paragraph_id] = gone
-        merged = _merged(gone, paragraphs, place) if place is not None else None
-        if merged is not None:
-            aliases.setdefault(gone.paragraph_id, ids[merged])
+        if place is not None and is_distinctive(gone):
+            for merged in _around(place, paragraphs, gone.text):
+                aliases.setdefault(gone.paragraph_id, ids[merged])
     given = {*ids}
     return ids, Ledger(entries, {name: one for name, one in aliases.items() if name not in given})
 
@@ -139,12 +139,9 @@ def _gone(
         yield replace(old, live=False, nearest=ids[near]), None if places is everywhere else near
 
 
-def _merged(gone: Entry, paragraphs: Sequence[Entry], place: int) -> int | None:
-    """Return the place of the paragraph near this one that contains the text."""
-    if not is_distinctive(gone):
-        return None
+def _around(place: int, paragraphs: Sequence[Entry], text: str) -> Iterator[int]:
+    """Yield the paragraphs near this one on its page that contain the text, the nearest first."""
     around = range(max(0, place - _NEAR), min(len(paragraphs), place + _NEAR + 1))
     for at in sorted(around, key=lambda one: abs(one - place)):
-        if paragraphs[at].file == paragraphs[place].file and gone.text in paragraphs[at].text:
-            return at
-    return None
+        if paragraphs[at].file == paragraphs[place].file and text in paragraphs[at].text:
+            yield at

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from importlib.resources import files
 
 from app.domain.terms import words
@@ -33,7 +33,7 @@ class Notices:
     """Fixed texts of answers."""
 
     refusal: str
-    """Its second sentence is about the sections below it."""
+    """Its second sentence is about the sections below it; see `refused`."""
     uncertain: str
     """Above uncertain passages."""
     other_language: str
@@ -49,10 +49,15 @@ class Notices:
     thanks: str
     """Reply to thanks."""
 
+    def refused(self, sections: int) -> str:
+        """Return the refusal above a list of so many sections."""
+        sentences = re.split(r"(?<=[.\u3002\u06d4])", self.refusal, maxsplit=1)
+        return self.refusal if sections else sentences[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """What `languages.toml` has of a language; a field may be empty."""
+    """What is looked up in `languages.toml` by language, unlike `in_any`; a field may be empty."""
 
     words: frozenset[str]
     """Function words."""
@@ -61,6 +66,7 @@ class Language:
     requests: Requests | None = None
     name: str = ""
     nouns: str = ""
+    plurals: str = ""
     frame: str = ""
     comparison: str = ""
     anaphora: str = ""
@@ -73,18 +79,10 @@ class Language:
     unspaced: str = ""
     greeting: str = ""
     thanks: str = ""
-    yes: str = ""
-    did_you_mean: str = ""
-    lists: str = ""
-    code: str = ""
-    label: str = ""
-    figure_number: str = ""
-    figure_here: str = ""
-    figure_wanted: str = ""
-    summary: str = ""
-    front_matter: str = ""
-    objectives: str = ""
-    asks_objectives: str = ""
+    tasks: str = ""
+    tasks_on: str = ""
+    script: str = ""
+    same_script: str = ""
 
 
 _TABLE = tomllib.loads((files("app.domain") / "languages.toml").read_text("utf-8"))
@@ -97,12 +95,13 @@ def _language(
     requests: Mapping[str, str] | None = None,
     **texts: str,
 ) -> Language:
+    known = {one.name for one in fields(Language)}
     return Language(
         frozenset(words.split()),
         frozenset(elisions.split()),
         Notices(**{**_TABLE["en"]["notices"], **(notices or {})}),
         Requests(**requests) if requests else None,
-        **texts,
+        **{name: text for name, text in texts.items() if name in known},
     )
 
 
@@ -115,35 +114,36 @@ def known_language(code: str) -> Language:
     return LANGUAGES.get(code, _UNKNOWN)
 
 
+def notices(code: str) -> Notices:
+    return known_language(code).notices
+
+
+def other_language(asked_in: str, language: str) -> str:
+    """Return a hint that the book is in another language than the question; "" if it is not."""
+    if asked_in == language:
+        return ""
+    name = known_language(language).name or language
+    return notices(asked_in).other_language.format(name)
+
+
 def written(text: str) -> str:
     """Return a pattern of the table in which "'" is any apostrophe and a line break is nothing."""
     return re.sub(r"\s*\n\s*", "", text).replace("'", "['\u2019]")
 
 
-def in_any(field: Callable[[Language], str]) -> str:
-    """Return a pattern of what all languages have in this field."""
-    return "|".join(written(field(one)) for one in LANGUAGES.values() if field(one))
+def in_any(field: str) -> str:
+    """Return a pattern of what all languages have in this field. KeyError if none has it."""
+    found = [written(one[field]) for one in _TABLE.values() if field in one]
+    if not found:
+        raise KeyError(field)
+    return "|".join(found)
 
 
 FUNCTION_WORDS = {code: one.words for code, one in LANGUAGES.items() if one.words}
 
 _KANA = re.compile("[\u3040-\u30ff]")
-_SCRIPTS = {
-    "zh": re.compile("[\u4e00-\u9fff\u3040-\u30ff]"),
-    "ko": re.compile("[\uac00-\ud7af]"),
-    "ru": re.compile("[\u0400-\u04ff]"),
-    "el": re.compile("[\u0370-\u03ff]"),
-    "ar": re.compile("[\u0600-\u06ff]"),
-    "hi": re.compile("[\u0900-\u097f]"),
-}
-"""The most frequent language of each script."""
-_WRITTEN_LIKE = {
-    **dict.fromkeys(("be", "bg", "kk", "mk", "mn", "sr", "uk"), "ru"),
-    **dict.fromkeys(("fa", "ps", "ur"), "ar"),
-    **dict.fromkeys(("mr", "ne"), "hi"),
-    "ja": "zh",
-}
-"""Other languages of these scripts."""
+_SCRIPTS = {code: re.compile(one.script) for code, one in LANGUAGES.items() if one.script}
+_SAME_SCRIPT = {other: code for code, one in LANGUAGES.items() for other in one.same_script.split()}
 _MIN_KANA = 0.1
 """Minimum share of kana among the Han and kana characters of a Japanese text."""
 
@@ -173,7 +173,7 @@ def language_of_question(found: Sequence[str], book: str) -> str:
         return detected
     common = any(map(FUNCTION_WORDS.get(book, frozenset()).__contains__, found))
     script = _language_of_script("".join(found), 0.5 if common else 0.2)
-    same = _WRITTEN_LIKE.get(script, script) == _WRITTEN_LIKE.get(book, book)
+    same = _SAME_SCRIPT.get(script, script) == _SAME_SCRIPT.get(book, book)
     return script if script and (not same or script == "ja") else book
 
 

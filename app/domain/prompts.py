@@ -126,25 +126,21 @@ def answer_messages(system: str, question: str, history: Sequence[Turn]) -> tupl
     return (ChatMessage("system", system), *turns, ChatMessage("user", visible(question)))
 
 
-def numbered_sources(sources: Sequence[tuple[str, str]]) -> str:
-    """Format (title, text) pairs, numbered from 1, for models without a documents field."""
-    blocks = (
-        f"[{number}] {' '.join(visible(title).split())}\n{visible(text)}"
-        for number, (title, text) in enumerate(sources, start=1)
-    )
-    return "\n\n".join(blocks)
-
-
 def numbered_messages(
     question: str, history: Sequence[Turn], sources: Sequence[tuple[str, str]], *, short: bool
 ) -> tuple[ChatMessage, ...]:
     """Return the messages for a model without a documents field: the sources are one of them.
 
-    `short`, for a small model: the question comes last, behind the sources.
+    They are (title, text) pairs, numbered from 1. `short`, for a small model: the question comes
+    last, behind the sources.
     """
     system = SHORT_ANSWER_FROM_NUMBERED_SOURCES if short else ANSWER_FROM_NUMBERED_SOURCES
     instructions, *turns, asked = answer_messages(system, question, history)
-    numbered = numbered_sources(sources)
+    blocks = (
+        f"[{number}] {' '.join(visible(title).split())}\n{visible(text)}"
+        for number, (title, text) in enumerate(sources, start=1)
+    )
+    numbered = "\n\n".join(blocks)
     if short:
         content = f"{numbered}\n\nQuestion: {asked.content}\nAnswer:"
         return (instructions, *turns, ChatMessage("user", content))

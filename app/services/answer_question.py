@@ -16,12 +16,24 @@ from app.domain.answer import (
     TextDelta,
 )
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.answering.conversation import about_the_book, resumed
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
-from app.domain.answering.intents import SMALL_TALK, Intent, IntentKind, intent_of
-from app.domain.answering.notices import notices
-from app.domain.answering.request import MAX_QUESTION_CHARS, TOO_LONG, AskRequest, Scope, recent
+from app.domain.answering.intents import (
+    SMALL_TALK,
+    Intent,
+    IntentKind,
+    about_the_book,
+    intent_of,
+    resumed,
+)
+from app.domain.answering.request import (
+    MAX_QUESTION_CHARS,
+    TOO_LONG,
+    AskRequest,
+    Scope,
+    recent,
+)
 from app.domain.errors import EMPTY_QUESTION, QuestionError
+from app.domain.languages import notices
 from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
 from app.services.chapter_requests import ConsultChapters

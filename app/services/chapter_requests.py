@@ -13,12 +13,12 @@ from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.answering.extractive import whole
 from app.domain.answering.follow_ups import Suggestion, suggestions
 from app.domain.answering.intents import Here, Intent, IntentKind
-from app.domain.answering.notices import notices
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.request import AskRequest
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookManifest
+from app.domain.languages import notices
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
 from app.domain.terms import Terms, words

@@ -13,7 +13,6 @@ from app.domain.answering.answerability import (
     covered_share,
     defined_share,
     share_of_bounds,
-    support,
 )
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining
 from app.domain.answering.extractive import ExtractiveAnswer, whole
@@ -144,11 +143,7 @@ class ConsultBook:
         similar = await self._similarities(reading.vector, [hit.chunk for hit in near])
         known = [self.retrieve.terms_of(hit.chunk) for hit in near]
         found = [
-            support(
-                cosine,
-                share_of_bounds(hit.sparse_score or 0.0, bounds),
-                defined_share(terms, bounds),
-            )
+            (cosine, share_of_bounds(hit.sparse_score or 0.0, bounds), defined_share(terms, bounds))
             for cosine, hit, terms in zip(similar, near, known, strict=True)
         ]
         return answerability(found, covered_share(bounds, known))

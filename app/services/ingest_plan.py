@@ -10,11 +10,11 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from app.domain.book_id import BookId
+from app.domain.book_id import ONLY, BookId, Edition
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import StrategyName
 from app.domain.cost import Tariff
 from app.domain.document import BlockKind, Book, Site
-from app.domain.edition import ONLY, Edition
 from app.domain.ledger import Ledger
 
 
@@ -26,7 +26,7 @@ class IngestRequest:
     book: BookId | None = None
     site: Site | None = None
     base_url: str = ""
-    strategy: str = "structure"
+    strategy: StrategyName = StrategyName.STRUCTURE
     exclude_kinds: frozenset[BlockKind] = frozenset()
     dry_run: bool = False
     edition: Edition = ONLY

@@ -16,16 +16,15 @@ from math import log
 from cachetools import LRUCache
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.indexed_book import BookList
-from app.domain.languages import known_language
-from app.domain.retrieval.chunk_terms import TermsOf, defined_terms, heading_targets
-from app.domain.retrieval.definition_terms import (
+from app.domain.definitions import (
     definition_id,
     definition_targets,
     question_targets,
 )
-from app.domain.retrieval.query import SparseVector
-from app.domain.retrieval.standalone import blend
+from app.domain.indexed_book import BookList
+from app.domain.languages import known_language
+from app.domain.retrieval.chunk_terms import TermsOf, defined_terms, heading_targets
+from app.domain.retrieval.query import SparseVector, blend
 from app.services.ports import VectorIndex
 
 # Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework".

@@ -21,8 +21,8 @@ from app.domain.glossary import (
     with_references,
 )
 from app.domain.indexed_book import BookManifest
-from app.domain.links import TEXT_DIRECTIVE, page_key
 from app.domain.retrieval.query import Hit
+from app.domain.urls import TEXT_DIRECTIVE, page_key
 from app.services.book_scope import BookCache
 from app.services.lexical import LexicalEncoder
 from app.services.ports import VectorIndex

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.cost import Tariff
-from app.domain.generated_text.events import GeneratorEvent
+from app.domain.generated_text.model_text import GeneratorEvent
 from app.domain.indexed_book import BookList, BookManifest, Damage, IndexPoint, Snapshot
 from app.domain.ledger import Entry, Ledger
 from app.domain.retrieval.query import (

@@ -22,9 +22,9 @@ from app.domain.logged_answer import (
     Feedback,
     LoggedAnswer,
     logged_paragraphs,
+    without_personal_data,
 )
 from app.domain.owner_report import OwnerReport, is_question, owner_report
-from app.domain.personal_data import without_personal_data
 from app.domain.retrieval.query import Vector
 from app.services.ports import BookStore
 from app.services.recording import Recording

@@ -24,12 +24,12 @@ from app.domain.answer import (
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.extractive import ExtractiveAnswer, extract
-from app.domain.answering.notices import do_not_mention, notices, other_language, refusal_text
 from app.domain.answering.relevance import Relevance, candidates
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import CitationList, Verifier, by_paragraph
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
-from app.domain.generated_text.events import GeneratedEnd
+from app.domain.generated_text.model_text import GeneratedEnd
+from app.domain.languages import notices, other_language
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import words
@@ -265,7 +265,10 @@ def _notice(read: Consultation) -> str:
         return ""
     hint = other_language(analysis.asked_in, analysis.language)
     notice = notices(analysis.asked_in).uncertain
-    return " ".join(filter(None, (notice, do_not_mention(read.unmentioned), hint))) + "\n\n"
+    # Words are only looked for in English: see `AnalyseQuestion`.
+    named = ", ".join(f"\u201c{word}\u201d" for word in read.unmentioned)
+    lacks = f"They do not mention {named}." if named else ""
+    return " ".join(filter(None, (notice, lacks, hint))) + "\n\n"
 
 
 def _refusal(read: Consultation, *, model: bool = False) -> Answer:
@@ -273,7 +276,7 @@ def _refusal(read: Consultation, *, model: bool = False) -> Answer:
     sections = _nearest_sections(read.found.hits)
     asked_in = read.analysis.asked_in
     hint = "" if model else other_language(asked_in, read.analysis.language)
-    text = f"{refusal_text(asked_in, len(sections))} {hint}".rstrip()
+    text = f"{notices(asked_in).refused(len(sections))} {hint}".rstrip()
     refused = replace(read, confidence=Confidence.NOT_IN_BOOK)
     return replace(_answer(refused, AnswerMode.REFUSED, text), sources=sections)
 

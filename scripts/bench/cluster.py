@@ -20,6 +20,9 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
+
+import httpx
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -31,7 +34,7 @@ from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import BookStore
 from tests.index_points import DIMENSION, manifest, points, publish, random_sparse, random_vector
-from tests.qdrant_process import BINARY, QdrantNode, free_urls, start_cluster, wait_whole
+from tests.qdrant_process import BINARY, QdrantNode, free_urls, port_of
 
 BOOKS, CHUNKS = 4, 300
 LIMIT = 10
@@ -164,9 +167,60 @@ async def read_back(index: BookStore, library: Library, figures: Figures) -> Non
     library.published = ""
 
 
+def start_cluster(binary: str, urls: list[str], folder: Path) -> list[QdrantNode]:
+    """Nodes at these URLs, all ready; stop each at the end. The third port is for each other."""
+    peers = [f"http://127.0.0.1:{port_of(url) + 2}" for url in urls]
+    nodes = []
+    for number, (url, peer) in enumerate(zip(urls, peers, strict=True)):
+        settings = {
+            "QDRANT__CLUSTER__ENABLED": "true",
+            "QDRANT__CLUSTER__P2P__PORT": str(port_of(url) + 2),
+        }
+        arguments = ["--uri", peer, *(["--bootstrap", peers[0]] if number else [])]
+        nodes.append(QdrantNode(binary, url, folder / f"node-{number}", settings, arguments))
+    try:
+        for node in nodes:
+            node.start()
+            node.wait("/healthz")
+        for node in nodes:
+            node.wait()
+    except BaseException:
+        for node in nodes:
+            node.stop(signal.SIGKILL)
+        raise
+    return nodes
+
+
+def is_whole(node: QdrantNode) -> bool:
+    """Whether every copy of every shard is active, as this node sees it."""
+
+    def get(path: str) -> dict[str, Any]:
+        result: dict[str, Any] = httpx.get(node.url + path, timeout=2).json()["result"]
+        return result
+
+    try:
+        names = [one["name"] for one in get("/collections")["collections"]]
+        shards = [get(f"/collections/{name}/cluster") for name in names]
+    except httpx.HTTPError:
+        return False
+    return all(
+        one["state"] == "Active"
+        for found in shards
+        for one in found["local_shards"] + found["remote_shards"]
+    ) and not any(found["shard_transfers"] for found in shards)
+
+
 async def wait_ready(nodes: list[QdrantNode]) -> None:
     """Wait until every replica is active again: two replicas tolerate only one loss."""
-    await asyncio.to_thread(wait_whole, nodes)
+    end = time.monotonic() + 120
+    for node in nodes:
+        await asyncio.to_thread(node.wait)
+    for _ in range(2):  # a copy can be set aside shortly after its node is ready
+        await asyncio.sleep(0.5)
+        while not all([await asyncio.to_thread(is_whole, node) for node in nodes]):
+            if time.monotonic() > end:
+                raise TimeoutError("not every copy is active after two minutes")
+            await asyncio.sleep(0.1)
 
 
 async def fault_round(nodes: list[QdrantNode], source: random.Random) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from app.domain.percentile import percentile
+from app.domain.evaluation.measurement import percentile
 
 RESAMPLES = 2_000
 CONFIDENCE = 0.95

@@ -37,11 +37,10 @@ from app.domain.answering.relevance import (
     candidates,
 )
 from app.domain.book_id import BookId
-from app.domain.evaluation.answer_metrics import has_facts
-from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.retrieval_metrics import Retrieved, first_hit
+from app.domain.evaluation.measurement import Question
+from app.domain.evaluation.metrics import Retrieved, first_hit, has_facts
 from app.domain.retrieval.query import ContextPassage
-from app.domain.scripts import word_count
+from app.domain.terms import word_count
 from app.services.evaluate import ask_request
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -149,7 +148,7 @@ async def _cases(
         analysis = read.analysis
         paragraphs = candidates(analysis, read.context, split_sentences)
         compared = [one.compared(unit) for one in paragraphs for unit in one.units]
-        cosines = await consult.scorer.similarity.similarities(
+        cosines = await consult.retrieve.analysis.similarity.similarities(
             analysis.vector, compared, analysis.language
         )
         relevance = Relevance(analysis, cosines)

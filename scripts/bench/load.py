@@ -41,7 +41,7 @@ from serving import ROOT, Server, free_port, head, memory_of, request_when_up, s
 
 from app.api.ingest_jobs import give_way
 from app.cli.question_file import read_questions
-from app.domain.percentile import percentile
+from app.domain.evaluation.measurement import percentile
 from tests.openai_double import OpenAIDouble, quote_sources
 
 READERS = (1, 4, 16, 64, 256)

@@ -148,7 +148,6 @@ def _chunk(sentences: Sentences, book: BookId, index: int, at: Sequence[int]) ->
         chunk_index=index % 10,
         file=f"chapter-{index // 50}/page-{page}.md",
         position=page,
-        text_content="\n\n".join(texts),
         token_count=sum(sentences.tokens[one] for one in at),
         overlap_start=0,
         overlap_end=0,

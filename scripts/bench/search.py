@@ -41,7 +41,7 @@ from app.adapters.qdrant.edge import EdgeIndex
 from app.bootstrap.application import Application, application
 from app.cli.question_file import read_questions
 from app.domain.answering.request import AskRequest
-from app.domain.percentile import percentile
+from app.domain.evaluation.measurement import percentile
 from app.domain.retrieval.query import Hit
 from app.services.ingest import WRITE_BATCH
 from app.settings import Settings

@@ -39,7 +39,7 @@ from app.adapters.qdrant.server_client import server_client
 from app.bootstrap.application import Application, application
 from app.domain.answering.request import AskRequest
 from app.domain.errors import StorageError
-from app.domain.percentile import percentile
+from app.domain.evaluation.measurement import percentile
 from app.domain.retrieval.query import SearchFilter, SparseVector, Vector
 from app.services.ports import BookStore
 from app.settings import Settings

@@ -13,7 +13,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browsing import ARGUMENTS, CHROMIUM, CITED
-from tests.static_site import static_site
+from tests.local_http import static_site
 
 _SITE = "http://127.0.0.1:8793"
 _ASKED = (

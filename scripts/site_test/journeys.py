@@ -19,7 +19,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from scripts.site_test.reader import SITES, Reader
 from tests.browsing import ARGUMENTS, CHROMIUM, CITED
-from tests.static_site import static_site
+from tests.local_http import static_site
 
 _DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
 _PHONE: dict[str, Any] = {

@@ -29,7 +29,7 @@ from playwright.async_api import Browser, Page, Route, async_playwright
 from app.domain.identity import norm
 from scripts.site_test import judge
 from tests.browsing import ARGUMENTS, CHROMIUM
-from tests.static_site import static_site
+from tests.local_http import static_site
 
 _LEFT_OUT = {"heading", "math", "figure"}
 """Kinds without a text to quote."""

@@ -20,9 +20,9 @@ import pytest
 from app.api import ingest_jobs
 from app.api.ingest_jobs import give_way
 from app.settings import Settings
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 from tests.owl_server import BOOK, ORIGIN, added, assert_problem, bearer
-from tests.serving import offline_settings, serving
+from tests.serving import connected, offline_settings
 
 BATS = BOOK.replace("owl", "bat").replace("Owl", "Bat")
 PHASES = ("", "read", "chunk", "compare", "embed", "index", "publish")
@@ -41,10 +41,8 @@ def settings(state: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 @pytest.fixture
 def admin(settings: Settings, run: Run) -> Iterator[httpx.Client]:
     """A client with a secret key."""
-    with (
-        serving(settings) as address,
-        httpx.Client(base_url=f"{address}/v1/admin/books", timeout=60) as client,
-    ):
+    with connected(settings) as client:
+        client.base_url = client.base_url.join("/v1/admin/books")
         client.headers.update(bearer(added(run, "--secret")))
         yield client
 
@@ -169,18 +167,15 @@ def test_the_end_of_the_server_ends_its_ingest(settings: Settings, run: Run) -> 
     left = settings.home / "uploads/left-by-a-killed-server"
     left.mkdir(parents=True)
     os.utime(left, (0, 0))
-    with serving(settings) as address:
-        headers = bearer(added(run, "--secret"))
-        url = f"{address}/v1/admin/books/bats/ingest"
-        assert httpx.post(url, content=UPLOAD, headers=headers).status_code == 202
+    with connected(settings) as client:
+        client.headers.update(bearer(added(run, "--secret")))
+        assert client.post("/v1/admin/books/bats/ingest", content=UPLOAD).status_code == 202
     assert children.read_text().split() == before
     assert list((settings.home / "uploads").iterdir()) == []
 
 
 def test_an_ingest_whose_server_is_killed_ends(settings: Settings, tmp_path: Path) -> None:
-    folder = tmp_path / "bats"
-    folder.mkdir()
-    (folder / "bats.md").write_text(BATS, "utf-8")
+    folder = write_files(tmp_path / "bats", {"bats.md": BATS})
     reader, writer = os.pipe()
     os.close(reader)
     ended = subprocess.run(
@@ -196,7 +191,7 @@ def test_an_ingest_whose_server_is_killed_ends(settings: Settings, tmp_path: Pat
     assert not (settings.home / "index/bats/current").exists()
 
 
-def test_admin_needs_a_secret_key_for_the_book(
+def test_admin_needs_the_books_secret_key(
     settings: Settings, admin: httpx.Client, run: Run
 ) -> None:
     public, other = added(run, "--origin", ORIGIN), added(run, "--secret", "--book", "bats")
@@ -214,7 +209,7 @@ def test_admin_needs_a_secret_key_for_the_book(
 
 @pytest.mark.parametrize("open", [True, False])
 def test_without_keys_nobody_administers(owl_home: Path, open: bool) -> None:
-    with serving(offline_settings(owl_home, open=open)) as address:
-        response = httpx.delete(f"{address}/v1/admin/books/owls")
+    with connected(offline_settings(owl_home, open=open)) as client:
+        response = client.delete("/v1/admin/books/owls")
         assert_problem(response, 401, "key_required")
         assert response.headers["www-authenticate"].startswith("Bearer")

@@ -64,7 +64,7 @@ def test_the_conversation_reaches_the_generator(
     told = message("They do.", "assistant")
     told["parts"] += [{"type": "step-start"}, {"type": "data-answer", "data": {"x": "y" * 70_000}}]
     ask(generating, message("Do owls fly?"), told, message("Why is their flight silent?"))
-    (history,) = generator.histories
+    (history,) = (one.history for one in generator.requests)
     assert [(one.role, one.content) for one in history] == [
         ("user", "Do owls fly?"),
         ("assistant", "They do."),

@@ -115,7 +115,7 @@ def test_a_question_costs_the_same_in_every_protocol(owl_home: Path) -> None:
             assert second.status_code == (200 if path == "/v1/mcp" else 429)
 
 
-@pytest.mark.attack("connections")
+@pytest.mark.attack
 @pytest.mark.parametrize(
     ("trusted", "first", "second", "admitted"),
     [
@@ -135,7 +135,7 @@ def test_only_a_trusted_proxy_says_who_asks(
             assert client.post("/v1/chat", json={}, headers=sent).status_code == status
 
 
-@pytest.mark.attack("connections")
+@pytest.mark.attack
 def test_an_answer_that_waits_for_its_model_holds_up_no_search(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

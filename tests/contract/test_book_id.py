@@ -16,7 +16,7 @@ from tests.command_line import write_files
 from tests.ingesting import state_of
 from tests.serving import connected, ingested, offline_settings
 
-pytestmark = pytest.mark.attack("book ids")
+pytestmark = pytest.mark.attack
 
 TEXT = "The Fresnel lens bends the light of a small lamp into a single beam."
 FOREIGN = "https://evil.example"
@@ -92,9 +92,7 @@ def test_a_folders_name_becomes_an_id(name: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("built", ["beets/html", "beets/_build/html", "beets/docs", "beets"])
-def test_a_folder_that_a_generator_writes_into_does_not_name_the_book(
-    tmp_path: Path, built: str
-) -> None:
+def test_a_generators_folder_does_not_name_the_book(tmp_path: Path, built: str) -> None:
     (tmp_path / built).mkdir(parents=True)
     assert book_name(tmp_path / built) == "beets"
 

@@ -17,13 +17,13 @@ from app.domain.errors import (
     ProviderRateLimited,
     ProviderUnavailable,
 )
-from app.domain.generated_text.events import GeneratedCitation, GeneratedEnd
+from app.domain.generated_text.model_text import GeneratedCitation, GeneratedEnd
 from app.domain.prompts import NO_ANSWER
 from app.services.recording import recording
 from app.services.similarity import embed_documents
 from tests.cohere_double import CohereDouble, Fault, embedding
-from tests.cohere_world import cohere_embedder, cohere_reranker
 from tests.generating import CONTEXT, answer, cohere_at, given, text_of
+from tests.provider_fakes import cohere_embedder, cohere_reranker
 
 MODULE = "app.adapters.providers.cohere_embedder"
 
@@ -95,9 +95,7 @@ async def test_a_question_does_not_wait_for_a_busy_provider(
     assert len(double.to("embed")) == 1
 
 
-async def test_a_used_up_month_is_not_waited_for(
-    cohere: CohereClient, double: CohereDouble
-) -> None:
+async def test_a_spent_month_is_not_waited_for(cohere: CohereClient, double: CohereDouble) -> None:
     message = "You are using a Trial key, which is limited to 1000 API calls / month"
     double.random_faults = lambda request: Fault(status=429, message=message, retry_after="1")
 
@@ -256,9 +254,7 @@ async def test_when_the_documents_hold_no_answer_the_end_says_so_and_no_text_doe
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
     ],
 )
-def test_retry_after_is_read_in_all_its_forms(
-    headers: dict[str, str], seconds: float | None
-) -> None:
+def test_retry_after_is_read_in_all_forms(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers) == seconds
 
 

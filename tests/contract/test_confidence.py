@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import httpx
 import pytest
 
-from tests.command_line import Run
+from tests.command_line import Run, write_files
 from tests.owl_server import ORIGIN, QUESTION, events_of
 from tests.serving import connected, offline_settings
 
@@ -56,9 +56,7 @@ def test_the_notice_is_in_the_readers_language_and_names_the_books(strict: httpx
     assert "(English)" in body["answer"].split("\n\n")[0]
 
 
-def test_what_is_out_of_the_books_domain_gets_sections_and_no_passages(
-    client: httpx.Client,
-) -> None:
+def test_what_is_out_of_domain_gets_sections_and_no_passages(client: httpx.Client) -> None:
     body = asked(client, FOREIGN)
     assert (body["confidence"], body["refused"]) == ("not_in_book", True)
     assert (body["passages"], body["citations"]) == ([], [])
@@ -103,3 +101,40 @@ def test_a_section_about_the_subject_comes_before_a_listing_that_quotes_the_ques
         body = asked(sample, "what does k1 do and what happens if I set it to zero?")
     assert body["citations"][0]["heading_path"][-1] == "What k1 does"
     assert "only presence counts" in body["answer"]
+
+
+# --- Chinese and Japanese: what is asked for counts, not "what is" around it
+
+# The first page has the words of many questions, the others have the answers.
+BOOKS = {
+    "ja": {
+        "faq.md": "# 質問の例\n\n変数とは何ですか、どうやって書くのですか、と尋ねます。\n\n"
+        "分からないことについて教えてください、と質問します。\n",
+        "closure.md": "# クロージャー\n\nクロージャーは、定義の場所の変数を参照できます。\n",
+        "array.md": "# 配列\n\n配列は、値を順番に並べた入れ物で、添字で要素を取り出します。\n",
+    },
+    "zh": {
+        "faq.md": "# 常见问题\n\n什么是程序，程序是什么意思，怎么写程序，请问有哪些工具？\n\n"
+        "如何提问也很重要，请问怎么问才好呢，可以介绍一下吗。\n",
+        "closure.md": "# 闭包\n\n闭包能够记住定义时所在作用域的变量，即使外层已经结束。\n",
+        "array.md": "# 数组\n\n数组把若干个值按次序排列，通过下标取出其中的成员。\n",
+    },
+}
+UNSPACED = [
+    ("ja", "クロージャーとは何ですか？", "クロージャー"),
+    ("ja", "配列について教えてください", "配列"),
+    ("zh", "什么是闭包？", "闭包"),
+    ("zh", "请问数组是什么意思呢", "数组"),
+]
+
+
+def test_of_unspaced_questions_the_section_of_that_name_is_first(run: Run, tmp_path: Path) -> None:
+    for language, pages in BOOKS.items():
+        assert run("ingest", write_files(tmp_path / language, pages)).code == 0
+    for book, question, section in UNSPACED:
+        hits = run("search", question, "--book", book, "--json").json()["hits"]
+        assert hits[0]["section"] == section
+        answer = run("ask", question, "--book", book, "--json").json()
+        assert answer["passages"][0]["heading_path"] == [section]
+    # Words of a question alone are no reason to answer.
+    assert run("ask", "请问什么是红烧肉？", "--book", "zh", "--json").json()["refused"]

@@ -143,9 +143,7 @@ def test_doctor_says_what_cannot_be_used(run: Run) -> None:
 NOWHERE = "http://127.0.0.1:9/v1"
 
 
-def test_local_models_search_and_choose_the_paragraphs(
-    run: Run, tiny: Path, tmp_path: Path
-) -> None:
+def test_local_models_search_and_choose_paragraphs(run: Run, tiny: Path, tmp_path: Path) -> None:
     models = tmp_path / "models"
     terms = [*WORDS, "fresnel", "lens", "light", "lamp"]
     write_embedder(models, terms)

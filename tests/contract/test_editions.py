@@ -6,13 +6,13 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from app.bootstrap.books import read_source, requests_by_edition
-from app.domain.book_id import BookId
-from app.domain.edition import Edition
+from app.domain.book_id import BookId, Edition
 from app.services.ingest import IngestRequest
 from tests.built_pages import canonical, item, page
 from tests.command_line import Run, write_files
@@ -64,21 +64,21 @@ IDS = ["lamps", "lamps+de", "lamps@next", "lamps@next+de"]
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_files(tmp_path_factory.mktemp("book"), FILES)
+    return write_files(tmp_path_factory.mktemp("book") / "lamps", FILES)
 
 
 @pytest.fixture(scope="module")
 def client(book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     settings = offline_settings(tmp_path_factory.mktemp("home") / "rag")
-    for request in requests_by_edition(IngestRequest(book, book=BookId("lamps"))):
+    for request in requests_by_edition(IngestRequest(book)):
         ingest(settings, request)
     with connected(settings) as client:
         yield client
 
 
-def ask(client: httpx.Client, question: str, at: str = "", **options: object) -> dict[str, object]:
+def ask(client: httpx.Client, question: str, at: str = "", **options: object) -> dict[str, Any]:
     body = {"question": question, "page_url": at, **options}
-    answer: dict[str, object] = client.post("/v1/chat", json=body).raise_for_status().json()
+    answer: dict[str, Any] = client.post("/v1/chat", json=body).raise_for_status().json()
     return answer
 
 
@@ -99,22 +99,18 @@ WICK = "How often is the wick of the lamp trimmed?"
         ("http://[::1", "four", "https://lamps.example/docs/wicks"),
     ],
 )
-def test_a_question_is_answered_from_the_version_of_the_page(
+def test_a_question_is_answered_from_the_pages_version(
     client: httpx.Client, page: str, hours: str, url: str, *, book_named: bool
 ) -> None:
     answer = ask(client, WICK, page, **({"book": "lamps"} if book_named else {}))
-    assert f"every {hours} hours" in str(answer["answer"])
-    citations = answer["citations"]
-    assert isinstance(citations, list)
-    assert {one["url"].split("#")[0] for one in citations} == {url}
+    assert f"every {hours} hours" in answer["answer"]
+    assert {one["url"].split("#")[0] for one in answer["citations"]} == {url}
 
 
 @pytest.mark.parametrize("page", ["/de/docs/wicks", "/de/", "https://lamps.example/de/blog"])
-def test_a_question_is_answered_from_the_locale_of_the_page(
-    client: httpx.Client, page: str
-) -> None:
+def test_a_question_is_answered_from_the_pages_locale(client: httpx.Client, page: str) -> None:
     answer = ask(client, "Wie oft wird der Docht der Lampe geschnitten?", page)
-    assert "alle vier Stunden" in str(answer["answer"])
+    assert "alle vier Stunden" in answer["answer"]
     # What is not translated is shown in the default locale, at an address of this one.
     fog = ask(client, "How often does the foghorn sound in fog?", page)
     assert "https://lamps.example/de/docs/fog" in str(fog["citations"])
@@ -123,7 +119,7 @@ def test_a_question_is_answered_from_the_locale_of_the_page(
 def test_what_a_version_does_not_answer_the_default_one_may(client: httpx.Client) -> None:
     question = "How often does the foghorn sound in fog?"
     answer = ask(client, question, "/docs/next/wicks")
-    assert "twice a minute" in str(answer["answer"])
+    assert "twice a minute" in answer["answer"]
     on_page = ask(client, question, "/docs/next/wicks", scope="page")
     assert on_page["confidence"] == "not_in_book"
 
@@ -133,9 +129,7 @@ def test_search_and_permalinks_are_of_one_edition(client: httpx.Client) -> None:
     hits = client.post("/v1/search", json=body).json()["hits"]
     assert {hit["book"] for hit in hits} == {"lamps@next"}
     answer = ask(client, "Who keeps the log book?", "/docs/next/")
-    citations = answer["citations"]
-    assert isinstance(citations, list)
-    citation = citations[0]
+    citation = answer["citations"][0]
     assert citation["permalink"].endswith("?book=lamps&version=next")
     there = client.get(citation["permalink"])
     assert there.status_code == 302
@@ -155,8 +149,8 @@ def test_the_list_of_books_shows_the_editions_of_a_book(client: httpx.Client) ->
     assert client.get("/readyz").json()["books"] == ["lamps"]
 
 
-def listed(run: Run) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(run("books", "--json").out)
+def listed(run: Run) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run("books", "--json").out)
     return found
 
 
@@ -185,12 +179,9 @@ def test_an_edition_that_the_site_has_no_more_leaves_the_index(run: Run, tmp_pat
     shutil.rmtree(folder / "de")
     assert "removed lamps+de" in run("ingest", folder).err
     assert [one["book"] for one in listed(run)] == ["lamps", "lamps@next"]
-    assert {link["url"].split("#")[0] for link in run("links", "lamps").lines()} == {
-        "https://lamps.example/docs/wicks",
-        "https://lamps.example/docs/fog",
-        "https://lamps.example/docs/next/wicks",
-        "https://lamps.example/docs/next/new",
-    }
+    pages = {link["url"].split("#")[0] for link in run("links", "lamps").lines()}
+    left = ("wicks", "fog", "next/wicks", "next/new")
+    assert pages == {f"https://lamps.example/docs/{page}" for page in left}
 
 
 def test_versions_deployed_one_by_one_are_named(run: Run, tmp_path: Path) -> None:
@@ -218,9 +209,7 @@ def test_a_version_is_read_in_every_locale_of_its_folder(tmp_path: Path) -> None
     ]
 
 
-def test_a_site_with_versions_side_by_side_is_checked_from_its_root(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_site_of_several_versions_is_checked_from_its_root(run: Run, tmp_path: Path) -> None:
     site = "https://lamps.example/book/"
     source = {
         "mkdocs.yml": f"site_name: Lamps\nsite_url: {site}\n",

@@ -7,7 +7,6 @@ import hashlib
 import sqlite3
 import subprocess
 import sys
-from array import array
 from contextlib import closing
 from pathlib import Path
 
@@ -19,10 +18,7 @@ from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Vector
 from tests.conftest import ROOT
-
-
-def vector(*values: float) -> Vector:
-    return array("f", values)
+from tests.index_points import vector
 
 
 @pytest.fixture

@@ -48,13 +48,12 @@ class Answer:
 class Server:
     """A site whose answers may be changed between requests; a list of answers is sent in turn."""
 
-    answers: dict[str, Answer | list[Answer]]
+    answers: dict[str, Answer | list[Answer]] = field(
+        default_factory=lambda: {path: Answer(html) for path, html in OWLS.items()}
+    )
     address: str = ""
     requests: list[tuple[str, int]] = field(default_factory=list)
     agents: set[str] = field(default_factory=set)
-
-    def set(self, pages: Mapping[str, str]) -> None:
-        self.answers = {path: Answer(html) for path, html in pages.items()}
 
     def asked(self, path: str) -> list[int]:
         return [status for one, status in self.requests if one == path]
@@ -74,11 +73,10 @@ def server() -> Iterator[Server]:
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    site = Server({})
-    site.set(OWLS)
+    site = Server()
 
     class Page(Handler):
-        def get(self) -> None:
+        def do_GET(self) -> None:
             answer = site.answer(self.path)
             body = answer.body.encode() if isinstance(answer.body, str) else answer.body
             etag = f'"{hash(body)}"'
@@ -225,9 +223,7 @@ def test_redirects_are_followed_on_the_site_and_loops_end(server: Server, tmp_pa
         fetch(server, tmp_path, "/round")
 
 
-def test_broken_and_slow_pages_are_named_and_the_others_read(
-    server: Server, tmp_path: Path
-) -> None:
+def test_broken_and_slow_pages_are_named_and_others_read(server: Server, tmp_path: Path) -> None:
     server.answers |= {
         "/book/eyes.html": Answer("", 500),
         "/book/ears/": Answer(page(), cut=True),

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.api.protocols.linked_text import without_links
-from app.domain.generated_text.events import GeneratedCitation
+from app.domain.generated_text.model_text import GeneratedCitation
 from tests.command_line import write_files
 from tests.owl_server import events_of
 from tests.serving import ScriptedGenerator, connected, ingested, offline_settings
@@ -147,9 +147,7 @@ def test_figures_are_links_for_clients_that_show_text(nature: httpx.Client) -> N
     assert f"]({CYCLE})" in streamed
 
 
-def test_a_written_answer_has_the_figures_of_its_citations_and_none_of_the_model(
-    home: Path,
-) -> None:
+def test_a_written_answer_has_the_figures_of_its_citations_and_no_others(home: Path) -> None:
     said = "Crevasses open where the bed of a glacier bends. ![x](https://evil.example/x.png)"
     generator = ScriptedGenerator()
     question = "Where do crevasses open?"

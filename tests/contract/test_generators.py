@@ -13,7 +13,7 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from app.domain.generated_text.events import GeneratedEnd
+from app.domain.generated_text.model_text import GeneratedEnd
 from app.domain.prompts import REWRITE_QUESTION
 from app.domain.retrieval.query import Turn
 from tests.generating import CONTEXT, QUESTION, Cohere, Model, OpenAI, answer, given, text_of

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from app.domain.characters import well_formed
-from tests.attacking import tried
 from tests.command_line import Run, write_files
-from tests.conftest import ROOT
 from tests.ingesting import make_book
+from tests.served_process import offline_environment
 
-encodings = pytest.mark.attack("encodings")
+encodings = pytest.mark.attack
 
 PAGE = "# Lamps\n\nOld lamps burned whale oil through the night.\n"
 COMMANDS = (("ingest", "--json"), ("blocks",), ("chunks",))
@@ -34,7 +33,6 @@ def test_a_folder_whose_name_is_not_utf8_is_read_and_such_a_page_left_out_by_nam
 ) -> None:
     (book / os.fsdecode(b"caf\xe9.md")).write_text("Never read.\n")
     for command, *options in COMMANDS:
-        tried()
         result = run(command, book, *options)
         assert result.code == 0
         assert result.lines()
@@ -49,10 +47,7 @@ def test_a_page_whose_name_is_not_utf8_is_one_clear_line(run: Run, home: Path) -
     page = home / os.fsdecode(b"caf\xe9.md")
     page.write_text(PAGE)
     for command, *options in COMMANDS:
-        tried()
-        result = run(command, page, *options)
-        assert (result.code, result.out) == (2, "")
-        assert result.err.splitlines()[-1].startswith(r"textbook-rag: caf\xe9.md: ")
+        assert r"textbook-rag: caf\xe9.md: " in run(command, page, *options).refusal()
 
 
 @encodings
@@ -65,7 +60,6 @@ def test_half_a_surrogate_pair_in_a_configuration_is_mended(run: Run, book: Path
     }
     write_files(book, files)
     for command, *options in COMMANDS:
-        tried()
         result = run(command, book, *options)
         assert result.code == 0
         for line in result.lines():
@@ -75,9 +69,7 @@ def test_half_a_surrogate_pair_in_a_configuration_is_mended(run: Run, book: Path
 @encodings
 @pytest.mark.parametrize("command", ["ask", "search"])
 def test_an_argument_that_is_not_utf8_is_one_clear_line(command: str, run: Run) -> None:
-    result = run(command, "what \udcff")
-    assert (result.code, result.out) == (2, "")
-    assert result.err.splitlines()[-1].endswith(r"\xff: not UTF-8")
+    assert run(command, "what \udcff").refusal().endswith(r"\xff: not UTF-8")
 
 
 def test_whole_pairs_are_kept() -> None:
@@ -125,10 +117,7 @@ def test_a_file_or_value_of_any_size_is_one_line(
         sparse(home / name, content)
     else:
         write_files(home, {name: content})
-    done = run(*READ_BY[name].split())
-    assert (done.code, done.out) == (2, "")
-    last = done.err.splitlines()[-1]
-    assert "Traceback" not in done.err
+    last = run(*READ_BY[name].split()).refusal()
     assert Path(name).name in last or "RAG_PRICES" in last
 
 
@@ -168,7 +157,7 @@ def test_too_little_memory_ends_a_server_with_one_line(home: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "app.cli", "serve", "--port", "18999"],
         cwd=home,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "RAG_HOME": str(home)},
+        env=offline_environment(home),
         preexec_fn=limit,
         capture_output=True,
         text=True,

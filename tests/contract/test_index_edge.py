@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
@@ -19,17 +22,48 @@ from app.adapters.sqlite.ingest_stores import SqliteLedgers
 from app.bootstrap.backups import Stores
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexBusy, StorageError
+from tests.conftest import ROOT
 from tests.index_points import DIMENSION, chunk_id, ids, points, publish, quick_folder
-from tests.index_processes import Clock, book_entries, in_process, output
 from tests.index_stores import found
+from tests.provider_fakes import InstantClock
 
 
-@pytest.fixture
-def home() -> Iterator[Path]:
-    with quick_folder() as folder:
-        # Another user's process looks into it in one of the tests.
-        folder.chmod(0o755)
-        yield folder
+def in_process(home: Path, body: str) -> subprocess.Popen[str]:
+    """Run the body of an async function in a process of its own; `index` is at hand."""
+    script = f"""
+import asyncio, concurrent.futures.thread, os, resource, sys
+from pathlib import Path
+from app.adapters.qdrant.edge import EdgeIndex
+from app.domain.errors import RagError
+from app.domain.retrieval.query import SearchFilter
+from tests.index_points import DIMENSION, manifest, points, publish, vector
+
+clock = [0.0]
+
+async def main():
+    index = EdgeIndex(Path({str(home)!r}), lambda: clock[0])
+{textwrap.indent(textwrap.dedent(body), "    ")}
+
+try:
+    asyncio.run(main())
+except RagError as error:
+    print(type(error).__name__, error)
+"""
+    return subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def output(process: subprocess.Popen[str]) -> str:
+    return process.communicate(timeout=60)[0]
+
+
+def book_entries(home: Path) -> list[str]:
+    return sorted(path.name for path in (home / "index" / "book").iterdir())
 
 
 @pytest.fixture
@@ -41,17 +75,17 @@ def copies() -> Iterator[Path]:
 
 
 async def test_a_running_reader_takes_up_a_new_generation_half_a_second_later(home: Path) -> None:
-    clock = Clock()
-    reader, writer = EdgeIndex(home, clock), EdgeIndex(home)
+    clock = InstantClock()
+    reader, writer = EdgeIndex(home, clock.now), EdgeIndex(home)
     await publish(writer, "book", points("book", [1]))
     assert await found(reader) == ids(1)
     await publish(writer, "book", points("book", [2, 3]))
-    clock.now = 0.4
+    clock.time = 0.4
     assert await found(reader) == ids(1)
-    clock.now = 0.6
+    clock.time = 0.6
     assert await found(reader) == ids(2, 3)
     await writer.rollback(BookId("book"))
-    clock.now = 1.2
+    clock.time = 1.2
     assert await found(reader) == ids(1)
 
 
@@ -89,6 +123,7 @@ def test_a_killed_writer_leaves_the_old_generation_and_no_lock(home: Path) -> No
 
 def test_a_read_only_home_is_searched_in_a_copy_and_written_never(home: Path, copies: Path) -> None:
     asyncio.run(publish(EdgeIndex(home), "book", points("book", [1])))
+    home.chmod(0o755)
     # Only root may become another user; for anyone else, removed write permission is enough.
     body = f"""
         import tempfile
@@ -231,16 +266,16 @@ async def test_opening_and_searching_changes_no_byte_of_a_generation(home: Path)
 async def test_a_running_reader_goes_on_with_what_it_has_open(
     home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock = Clock()
-    reader, writer = EdgeIndex(home, clock), EdgeIndex(home)
+    clock = InstantClock()
+    reader, writer = EdgeIndex(home, clock.now), EdgeIndex(home)
     await publish(writer, "book", points("book", [1]))
     assert await found(reader) == ids(1)
     await publish(writer, "book", points("book", [2]))
     the("manifest", home).unlink()
-    clock.now = 1.0
+    clock.time = 1.0
     assert await found(reader) == ids(1)
     (home / "index" / "book" / "current").write_text("garbage")
-    clock.now = 2.0
+    clock.time = 2.0
     assert await found(reader) == ids(1)
     assert caplog.messages == ["index.generation_damaged"] * 2
     assert (await reader.damaged())[BookId("book")].answers
@@ -248,7 +283,7 @@ async def test_a_running_reader_goes_on_with_what_it_has_open(
     # The generation whose manifest is gone is not kept to go back to.
     assert (await publish(writer, "book", points("book", [3]))).generation == 3
     assert book_entries(home) == ["000001", "000003", "current", "lock"]
-    clock.now = 3.0
+    clock.time = 3.0
     assert await found(reader) == ids(3)
     assert await reader.damaged() == {}
 
@@ -276,8 +311,8 @@ def test_a_file_that_is_cut_while_it_is_mapped_is_let_go_of(home: Path) -> None:
 
 
 async def test_a_book_that_is_whole_again_is_taken_up_half_a_minute_later(home: Path) -> None:
-    clock = Clock()
-    reader = EdgeIndex(home, clock)
+    clock = InstantClock()
+    reader = EdgeIndex(home, clock.now)
     await publish(EdgeIndex(home), "book", points("book", [1]))
     damaged = the("*.versions", home, 1)
     content = damaged.read_bytes()
@@ -285,10 +320,10 @@ async def test_a_book_that_is_whole_again_is_taken_up_half_a_minute_later(home: 
     with pytest.raises(StorageError):
         await found(reader)
     damaged.write_bytes(content)
-    clock.now = 29.0
+    clock.time = 29.0
     with pytest.raises(StorageError):
         await found(reader)
-    clock.now = 31.0
+    clock.time = 31.0
     assert await found(reader) == ids(1)
     assert await reader.damaged() == {}
 

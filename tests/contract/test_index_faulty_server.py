@@ -17,6 +17,7 @@ from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
+from tests.conftest import ROOT
 from tests.index_points import DIMENSION, ids, manifest, points, publish
 from tests.index_stores import ALL, QUERY, fails, found, only
 from tests.qdrant_process import BINARY, NO_BINARY, QdrantNode, free_urls
@@ -28,7 +29,6 @@ if not BINARY:
     pytest.skip(NO_BINARY, allow_module_level=True)
 
 BOOK = BookId("book")
-ROOT = Path(__file__).parents[2]
 
 
 @asynccontextmanager

@@ -29,9 +29,7 @@ from tests.index_stores import ALL, OPENERS, URL, Opener, embedded, fails, found
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
 
-async def test_a_vector_of_another_dimension_is_refused_with_both_dimensions(
-    index: BookStore,
-) -> None:
+async def test_another_dimension_is_refused_with_both_dimensions(index: BookStore) -> None:
     await publish(index, "book", points("book", range(3)))
     query = vector(*[1.0] * (DIMENSION + 1))
     await fails(IndexMismatch, index.search(query, None, 5, ALL), "8", "9", "test-model")
@@ -74,9 +72,7 @@ def passes(filter: SearchFilter, one: Chunk) -> bool:
     )
 
 
-async def test_the_best_score_of_each_term_is_that_of_a_search_for_it_alone(
-    index: BookStore,
-) -> None:
+async def test_the_best_score_of_a_term_is_that_of_a_search_for_it(index: BookStore) -> None:
     made = points("a", range(12))
     await publish(index, "a", made)
     await publish(index, "b", points("b", range(12)))

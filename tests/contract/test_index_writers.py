@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
@@ -184,9 +184,7 @@ async def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_bo
     assert await index.damaged() == {}
 
 
-async def test_nothing_is_left_of_a_removed_book_or_an_abandoned_run(
-    client: AsyncQdrantClient,
-) -> None:
+async def test_nothing_is_left_of_a_removed_book_or_run(client: AsyncQdrantClient) -> None:
     index = index_of(client)
     for edition in ("v1", "v2", "v3"):
         await publish(index, "book", points("book", range(5), version=edition))
@@ -202,64 +200,57 @@ async def test_nothing_is_left_of_a_removed_book_or_an_abandoned_run(
 
 @pytest.mark.parametrize("is_read_back", [True, False])
 async def test_a_publication_whose_answer_is_lost_stays_published(
-    client: AsyncQdrantClient, is_read_back: bool
+    client: AsyncQdrantClient, is_read_back: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The write was applied, then the node was gone: neither the run nor its end undoes it."""
-
     index = index_of(client)
     await publish(index, "book", points("book", [1]))
     writer = await index.begin(BookId("book"), DIMENSION)
     await writer.write(points("book", [2, 3]))
-    upsert, retrieve = client.upsert, client.retrieve
-    methods = cast("Any", client)
-
-    async def gone(*_: object, **__: object) -> None:
-        message = "cannot reach Qdrant"  # as `server_client` reports a lost connection
-        raise StorageError(message)
+    upsert = client.upsert
+    # As `server_client` reports a lost connection.
+    gone = AsyncMock(side_effect=StorageError("cannot reach Qdrant"))
 
     async def upsert_and_fail(name: str, **arguments: Any) -> None:
         await upsert(name, **arguments)
-        methods.upsert = gone
-        if not is_read_back:
-            methods.retrieve = gone
+        for method in ["upsert"] if is_read_back else ["upsert", "retrieve"]:
+            monkeypatch.setattr(client, method, gone)
         await gone()
 
-    methods.upsert = upsert_and_fail
+    monkeypatch.setattr(client, "upsert", upsert_and_fail)
     if is_read_back:
         await writer.publish(manifest("book", 2))
     else:
         with pytest.raises(StorageError, match="may have been published"):
             await writer.publish(manifest("book", 2))
     await writer.abandon()
-    methods.upsert, methods.retrieve = upsert, retrieve
+    monkeypatch.undo()
     assert [one.generation for one in (await index_of(client).books()).named()] == [2]
     assert await found(index_of(client)) == ids(2, 3)
 
 
 async def test_a_write_that_another_follows_before_it_is_read_back_counts(
-    client: AsyncQdrantClient,
+    client: AsyncQdrantClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A publication, then at once an ingest of the same book by another process."""
-
     index = index_of(client)
     writer = await index.begin(BookId("book"), DIMENSION)
     await writer.write(points("book", [1]))
-    upsert, methods = client.upsert, cast("Any", client)
+    upsert = client.upsert
 
     async def upsert_and_be_followed(name: str, **arguments: Any) -> None:
         await upsert(name, **arguments)
-        methods.upsert = upsert
+        monkeypatch.undo()
         await index_of(client).begin(BookId("book"), DIMENSION)
 
-    methods.upsert = upsert_and_be_followed
+    monkeypatch.setattr(client, "upsert", upsert_and_be_followed)
     assert (await writer.publish(manifest("book", 1))).generation == 1
 
 
 async def test_a_publication_that_a_copy_behind_does_not_show_yet_counts(
-    client: AsyncQdrantClient,
+    client: AsyncQdrantClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first reads after the write of the record come from a copy that lacks it."""
-
     index = index_of(client)
     await publish(index, "book", points("book", [1]))
     writer = await index.begin(BookId("book"), DIMENSION)
@@ -270,9 +261,9 @@ async def test_a_publication_that_a_copy_behind_does_not_show_yet_counts(
     async def read_behind(records: Records, book: BookId) -> BookRecord:
         return stale.pop() if stale else await read(records, book)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Records, "read", read_behind)
-        assert (await writer.publish(manifest("book", 2))).generation == 2
+    monkeypatch.setattr(Records, "read", read_behind)
+    assert (await writer.publish(manifest("book", 2))).generation == 2
+    monkeypatch.undo()
     await writer.abandon()
     assert await found(index_of(client)) == ids(2, 3)
 

@@ -30,9 +30,7 @@ async def bench(home: Path) -> AsyncIterator[Bench]:
         yield opened
 
 
-async def test_an_unchanged_book_is_not_embedded_or_written(
-    bench: Bench, home: Path, book: Path
-) -> None:
+async def test_an_unchanged_book_costs_nothing(bench: Bench, home: Path, book: Path) -> None:
     first = await bench.ingest(book)
     assert first.embedded == first.chunks == first.added > 4
     bench.embedder.texts.clear()

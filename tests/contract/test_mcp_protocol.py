@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import sys
 from collections.abc import Awaitable, Callable
@@ -22,9 +21,9 @@ from mcp_types import CallToolResult, TextContent
 
 import app.domain.errors as errors
 from app.api.protocols.mcp import ToolServer
-from tests.command_line import KEYS, Run
-from tests.conftest import ROOT
+from tests.command_line import Run
 from tests.owl_server import ORIGIN, QUESTION, UNSURE, added, assert_problem
+from tests.served_process import offline_environment
 from tests.serving import ScriptedGenerator, offline_settings, serving
 
 T = TypeVar("T")
@@ -71,14 +70,9 @@ def endpoint(client: httpx.Client) -> str:
 @pytest.fixture
 def process(owl_home: Path) -> StdioServerParameters:
     """The command `mcp`, spoken to on its stdin and stdout."""
-    kept = {name: value for name, value in os.environ.items() if name not in KEYS}
-    offline = {"RAG_EMBEDDER": "local", "RAG_GENERATOR": "extractive", "RAG_HOME": str(owl_home)}
-    return StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "app.cli", "mcp"],
-        env={**kept, **offline, "PYTHONPATH": str(ROOT)},
-        cwd=owl_home.parent,
-    )
+    command = ["-m", "app.cli", "mcp"]
+    environment = offline_environment(owl_home)
+    return StdioServerParameters(command=sys.executable, args=command, env=environment)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

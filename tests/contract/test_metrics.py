@@ -38,9 +38,7 @@ def cohere(double: CohereDouble) -> dict[str, Any]:
     return {"generator": "cohere", "budget_day": 5.0, **provider}
 
 
-def test_answers_their_stages_and_their_price_are_counted(
-    state: Path, double: CohereDouble
-) -> None:
+def test_answers_their_stages_and_price_are_counted(state: Path, double: CohereDouble) -> None:
     settings = offline_settings(state, **cohere(double))
     with connected(settings) as client:
         for _ in range(2):
@@ -114,4 +112,6 @@ def test_metrics_are_for_this_machine_or_a_secret_key(state: Path, run: Run) -> 
             sent = bearer(key, **forwarded)
             assert_problem(client.get("/metrics", headers=sent), status, code)
         assert scrape(client)
+        foreign = client.get("/metrics", headers={"Host": "evil.example"})
+        assert_problem(foreign, 401, "key_required")
         assert scrape(client, **bearer(secret, **forwarded))

@@ -13,7 +13,7 @@ import pytest
 
 from app.adapters.providers.chat import tokens_about
 from app.domain.errors import ProviderUnavailable
-from app.domain.generated_text.events import GeneratedText, GeneratorEvent
+from app.domain.generated_text.model_text import GeneratedText, GeneratorEvent
 from app.domain.prompts import SHORT_ANSWER_FROM_NUMBERED_SOURCES
 from tests.command_line import Run, write_files
 from tests.generating import QUESTION, answer, given, openai_at, text_of

@@ -12,7 +12,7 @@ import pytest
 from openai.types.chat import ChatCompletionMessageParam as MessageParam
 
 import app.domain.errors as errors
-from app.domain.generated_text.events import GeneratedCitation
+from app.domain.generated_text.model_text import GeneratedCitation
 from tests.command_line import Run
 from tests.owl_server import ORIGIN, QUESTION, UNSURE, added
 from tests.serving import ScriptedGenerator, offline_settings, serving
@@ -88,7 +88,7 @@ def test_the_conversation_reaches_the_generator_without_links(
         "prompt_tokens": 3,
         "completion_tokens": 2,
     }
-    (history,) = generator.histories
+    (history,) = (one.history for one in generator.requests)
     assert [(one.role, one.content) for one in history] == [
         ("user", "Do owls fly?"),
         ("assistant", "They do. Yes."),
@@ -143,9 +143,7 @@ def test_other_paths_keep_their_problems(client: httpx.Client) -> None:
     assert client.get("/v1/chat/completions").json()["error"]["code"] == "method_not_allowed"
 
 
-def test_a_stream_that_breaks_off_raises(
-    generating: httpx.Client, generator: ScriptedGenerator
-) -> None:
+def test_a_broken_stream_raises(generating: httpx.Client, generator: ScriptedGenerator) -> None:
     generator.play(errors.ProviderRateLimited("key abc", retry_after=7))
     books = vendor(generating.base_url)
     unsure: list[MessageParam] = [{"role": "user", "content": UNSURE}]

@@ -18,11 +18,10 @@ from app.adapters.providers.cohere_client import open_client
 from app.domain.cost import Units
 from app.domain.errors import ProviderError
 from app.services.recording import recording
-from tests.cohere_world import cohere_embedder, cohere_reranker
 from tests.generating import Cohere, OpenAI
 from tests.openai_double import OpenAIDouble
 from tests.owl_server import QUESTION
-from tests.provider_fakes import opening_after
+from tests.provider_fakes import cohere_embedder, cohere_reranker, opening_after
 from tests.serving import connected, offline_settings
 
 CLAIM = "The feathers of an owl end in a soft fringe that breaks up the air."
@@ -81,20 +80,19 @@ def test_odd_usage_is_unknown(
     assert answer["usage"] == {"input_tokens": 0, "output_tokens": 0}
 
 
-BROKEN: list[Callable[[OpenAI], str]] = [
-    lambda wire: wire.error(),
-    lambda wire: wire.raw("[" * 100_000),
-    lambda wire: wire.raw('{"a":' * 100_000),
-    lambda wire: wire.raw("{no json"),
-    lambda wire: wire.raw('"text"'),
-    lambda wire: wire.raw("9" * 5_000),
-    lambda wire: "data: " + "x" * 1_100_000,
-    lambda wire: "",
-]
-NAMES = ["error", "deep list", "deep object", "no json", "text", "digits", "long line", "end"]
+BROKEN: dict[str, Callable[[OpenAI], str]] = {
+    "error": lambda wire: wire.error(),
+    "deep list": lambda wire: wire.raw("[" * 100_000),
+    "deep object": lambda wire: wire.raw('{"a":' * 100_000),
+    "no json": lambda wire: wire.raw("{no json"),
+    "text": lambda wire: wire.raw('"text"'),
+    "digits": lambda wire: wire.raw("9" * 5_000),
+    "long line": lambda wire: "data: " + "x" * 1_100_000,
+    "end": lambda wire: "",
+}
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=NAMES)
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 def test_a_broken_stream_gives_passages_or_ends_what_was_shown(
     wire: OpenAI, reader: httpx.Client, double: OpenAIDouble, broken: Callable[[OpenAI], str]
 ) -> None:
@@ -109,9 +107,7 @@ def test_a_broken_stream_gives_passages_or_ends_what_was_shown(
     assert "node" not in str(answer), "the provider's inner words stay inside"
 
 
-def test_fields_of_other_types_are_absent(
-    wire: OpenAI, reader: httpx.Client, double: OpenAIDouble
-) -> None:
+def test_odd_types_are_absent(wire: OpenAI, reader: httpx.Client, double: OpenAIDouble) -> None:
     odd = ["1", "[]", "{}", '"x"', "null", "[[1]]", "true"]
     paths = [
         *('{"choices": %s}', '{"choices": [%s]}', '{"choices": [{"delta": %s}]}'),
@@ -145,9 +141,7 @@ def test_reasoning_reaches_no_reader(
     assert (answer["answer"], answer["degraded"]) == (CLAIM, [])
 
 
-def test_only_reasoning_is_no_answer(
-    wire: OpenAI, reader: httpx.Client, double: OpenAIDouble
-) -> None:
+def test_reasoning_is_no_answer(wire: OpenAI, reader: httpx.Client, double: OpenAIDouble) -> None:
     answer = ask(reader, double, wire.text(f"<think>{CLAIM}"), wire.end(wire.truncated))
     assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
 
@@ -181,29 +175,26 @@ class Endless:
             yield piece
 
 
-ENDLESS: list[tuple[Callable[[OpenAI], str], str]] = [
-    (lambda wire: wire.text("and more "), "generated"),
-    (lambda wire: wire.text(""), "extractive"),
-    (lambda wire: wire.text("<think>"), "extractive"),
-    (lambda wire: ": ping\n\n" * 1_000, "extractive"),
-    (lambda wire: "\n" * 8_192, "extractive"),
-    (lambda wire: "x" * 65_536, "extractive"),
-]
+ENDLESS: dict[str, Callable[[OpenAI], str]] = {
+    "text": lambda wire: wire.text("and more "),
+    "empty": lambda wire: wire.text(""),
+    "reasoning": lambda wire: wire.text("<think>"),
+    "comments": lambda wire: ": ping\n\n" * 1_000,
+    "lines": lambda wire: "\n" * 8_192,
+    "one line": lambda wire: "x" * 65_536,
+}
 
 
-@pytest.mark.parametrize(
-    ("piece", "mode"), ENDLESS, ids=["text", "empty", "reasoning", "comments", "lines", "one line"]
-)
+@pytest.mark.parametrize("kind", ENDLESS)
 def test_an_endless_stream_is_cut_and_stalls_nobody(
     wire: OpenAI,
     reader: httpx.Client,
     double: OpenAIDouble,
-    piece: Callable[[OpenAI], str],
-    mode: str,
+    kind: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first = [wire.text(f"{CLAIM} ")] if mode == "generated" else []
-    double.stream = endless = Endless(*first, then=piece(wire))
+    first = [wire.text(f"{CLAIM} ")] if kind == "text" else []
+    double.stream = endless = Endless(*first, then=ENDLESS[kind](wire))
     monkeypatch.setattr(http, "MAX_BYTES", 2**19)
     beats = 0
     with ThreadPoolExecutor(1) as pool, httpx.Client(base_url=reader.base_url) as other:
@@ -212,8 +203,8 @@ def test_an_endless_stream_is_cut_and_stalls_nobody(
             beats += other.get("/healthz", timeout=30).is_success
     found = answer.result()
     assert beats
-    assert found["mode"] == mode
-    assert found["degraded"] == ["truncated" if mode == "generated" else "generator"]
+    told = ("generated", ["truncated"]) if kind == "text" else ("extractive", ["generator"])
+    assert (found["mode"], found["degraded"]) == told
     assert len(found["answer"]) <= 32_000
     assert endless.sent < 40 * 2**20  # with what buffers hold
     assert double.disconnected.wait(10)
@@ -273,9 +264,7 @@ def sending() -> Iterator[OpenAIDouble]:
 
 
 @pytest.mark.parametrize("body", ODD_RESULTS, ids=lambda body: body[:50])
-async def test_odd_vectors_and_rankings_are_provider_errors(
-    sending: OpenAIDouble, body: str
-) -> None:
+async def test_odd_vectors_and_rankings_are_errors(sending: OpenAIDouble, body: str) -> None:
     sending.stream = [body]
     async with open_client("key", sending.url.removesuffix("/v1")) as client:
         with pytest.raises(ProviderError):

@@ -54,9 +54,7 @@ def logged(settings: Settings, client: httpx.Client) -> list[LoggedAnswer]:
     return found(settings)
 
 
-def test_an_answer_is_logged_with_what_readers_say(
-    settings: Settings, reader: httpx.Client
-) -> None:
+def test_an_answer_is_logged_with_readers_words(settings: Settings, reader: httpx.Client) -> None:
     told = ask(reader, page_url=f"{ORIGIN}/owls?session=7#top")
     paragraph = told["citations"][0]["paragraph_id"]
     assert reader.get("/v1/books").json()["feedback"] is True

@@ -75,9 +75,8 @@ def test_the_ids_are_those_of_the_books_ledger(run: Run, site: Path) -> None:
 
 
 def test_a_folder_of_markdown_is_refused(run: Run, home: Path) -> None:
-    result = run("stamp", write_files(home / "source", {"a.md": "# Owls"}))
-    assert result.code == 2
-    assert "no folder of built pages: build the site and give its folder" in result.err
+    refused = run("stamp", write_files(home / "source", {"a.md": "# Owls"})).refusal()
+    assert "no folder of built pages: build the site and give its folder" in refused
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_a_streamed_answer_is_the_same_answer_in_events(
     assert end == client.post("/v1/chat", json={"question": QUESTION}).json()
 
 
-def test_text_of_many_lines_stays_one_event(
+def test_text_of_many_lines_is_one_event(
     generating: httpx.Client, generator: ScriptedGenerator
 ) -> None:
     held = "The feathers of an owl end in a soft fringe, so the flight makes no sound.\n"

@@ -75,9 +75,7 @@ def test_every_site_may_load_the_files(address: str) -> None:
         assert response.headers["cross-origin-resource-policy"] == "cross-origin"
 
 
-def test_a_name_with_a_hash_is_cached_for_good_and_another_is_asked_for_again(
-    address: str,
-) -> None:
+def test_a_name_with_a_hash_is_cached_for_good_and_another_is_asked_for_again(address: str) -> None:
     chunks = [path.name for path in BUNDLE.iterdir() if re.search(r"-[A-Z0-9]{8}\.js$", path.name)]
     assert chunks
     for chunk in chunks:

@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-from tests.browsing import ARGUMENTS, CHROMIUM, PAGE, open_by_shortcut
-from tests.foreign_site import ForeignSite, foreign_site, tag
+from tests.browsing import (
+    ARGUMENTS,
+    CHROMIUM,
+    PAGE,
+    ForeignSite,
+    foreign_site,
+    open_by_shortcut,
+    tag,
+)
 from tests.serving import offline_settings, serving
 
 

@@ -13,10 +13,10 @@ import pytest
 from app.adapters.reading.book import chunking_config
 from app.domain.document import Document, Site
 from app.domain.errors import InputError
-from tests.attacking import filled, table, tried
+from tests.attacking import filled, table
 from tests.markdown_pages import read_folder, read_text
 
-pytestmark = pytest.mark.attack("bombs")
+pytestmark = pytest.mark.attack
 
 BOMBS = table("bombs")
 
@@ -29,7 +29,6 @@ def test_a_bomb_is_read_or_refused_by_name(bomb: dict[str, Any], tmp_path: Path)
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(filled(text, repeat), encoding="utf-8")
     for site in map(Site, bomb.get("sites", Site)):
-        tried()
         try:
             pages = _read(filled(bomb["page"], repeat) if "page" in bomb else tmp_path, site)
         except InputError as error:

@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 
 from app.adapters.qdrant.disk import copy_sparse
 from app.adapters.qdrant.edge import EdgeIndex
-from tests.attacking import examples, table, tried
+from tests.attacking import examples, table
 from tests.conftest import ROOT
 from tests.index_points import points, publish, quick_folder
 
-pytestmark = pytest.mark.attack("damages")
+pytestmark = pytest.mark.attack
 
 DAMAGED, OTHER = "alpha", "beta"
 ASKED = """
@@ -162,7 +162,6 @@ class Books:
 
     def outcome(self, told: Told) -> str:
         """Of the damaged book; anything else that was told must fit it."""
-        tried()
         assert told[OTHER] == self.whole[OTHER]
         if told[DAMAGED] == self.whole[DAMAGED]:
             assert (told["all"], told["damaged"]) == (self.whole["all"], {})

@@ -22,12 +22,12 @@ from app.adapters.tokens import token_counter
 from app.bootstrap.books import read_source
 from app.bootstrap.ingesting import chunk_book
 from app.domain.book_id import BookId
-from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.services.ingest import IngestRequest
 from tests.attacking import examples
 from tests.cohere_double import CohereDouble
 from tests.crash_worker import Worker
+from tests.index_points import stored
 from tests.ingesting import BOOK, URL, edit, make_book
 from tests.serving import offline_settings
 
@@ -110,14 +110,6 @@ def cached(home: Path, texts: frozenset[str]) -> frozenset[str]:
     return frozenset(text for text, one in zip(asked, found, strict=True) if one is not None)
 
 
-async def points(home: Path) -> list[IndexPoint]:
-    return [
-        point
-        async for page in (await EdgeIndex(home).snapshot(BookId(BOOK))).pages
-        for point in page
-    ]
-
-
 def killed_in(worker: Worker, phase: str, seconds: float) -> str:
     """Kill an ingest so many seconds after the phase began; return the phase that it was in."""
     worker.start()
@@ -141,7 +133,7 @@ def test_kills_lose_nothing_and_cost_nothing_twice(
     kills, worker = examples(20), worker_of(folder, state, double)
     write_version(folder, 0)
     worker.run()
-    clean = asyncio.run(points(state))
+    clean = asyncio.run(stored(EdgeIndex(state), BOOK))
     before = published = write_version(folder, 1)
     seconds = worker.run()
     reader = Reader(state, {published})
@@ -178,4 +170,4 @@ def test_kills_lose_nothing_and_cost_nothing_twice(
     assert reader.answers > kills
     assert {text: double.billed[text] for text in paid} == paid
     assert all(double.billed[point.chunk.embedding_text] == 1 for point in clean)
-    assert asyncio.run(points(state)) == clean
+    assert asyncio.run(stored(EdgeIndex(state), BOOK)) == clean

@@ -23,13 +23,14 @@ from app.domain.chunking.chunk import Passage
 from app.domain.generated_text.model_text import MAX_CHARACTERS
 from app.domain.retrieval.query import Turn
 from app.services.ports import Generator
-from tests.attacking import table, tried
+from tests.attacking import table
 from tests.cohere_double import CohereDouble, Reply, citation
-from tests.fake_world import FakeGenerator, Step, World, passage
+from tests.fake_world import World, passage
 from tests.generating import cohere_at, openai_at
 from tests.openai_double import OpenAIDouble, completion
+from tests.serving import ScriptedGenerator, Step
 
-pytestmark = pytest.mark.attack("injections")
+pytestmark = pytest.mark.attack
 
 OWLS = passage("Owls hunt mice at night. Their flight is silent.", "p-owls")
 MICE = passage("Mice eat seeds and grain in the barn.", "p-mice")
@@ -54,7 +55,7 @@ def asked(attempt: str, place: str) -> tuple[AskRequest, tuple[Passage, ...]]:
 
 def answer(*steps: Step) -> Answer:
     """What becomes of a text that a model writes."""
-    answering = World((OWLS, MICE)).answering(FakeGenerator(steps))
+    answering = World((OWLS, MICE)).answering(ScriptedGenerator(steps))
     return asyncio.run(answering.answer(AskRequest(QUESTION)))
 
 
@@ -160,7 +161,6 @@ async def test_a_model_that_obeys_leads_nowhere_shows_no_prompt_and_cites_only_w
     answered = 0
     async with provider(claims) as generator:
         for attempt in (one["text"] for one in ATTACKS):
-            tried()
             claims[:] = TRUE, FALSE, attempt, ELSEWHERE
             request, book = asked(attempt, place)
             found = await World(book).answering(generator).answer(request)

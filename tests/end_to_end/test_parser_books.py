@@ -14,8 +14,7 @@ from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Book
 from tests.chunking_documents import tools
 from tests.chunking_oracle import APART, breaches
-from tests.markdown_pages import read_identified
-from tests.parser_invariants import assert_sound
+from tests.markdown_pages import assert_sound, read_identified
 
 SIZES = PackingConfig()
 NAMES = ("openstax-biology", "redux-docs", "hf-course", "rust-book-quizzes")
@@ -64,9 +63,7 @@ def assert_guarantees(book: Book) -> None:
     assert max(one.token_count for one in chunks) <= SIZES.maximum
 
 
-def test_every_exercise_solution_and_entry_of_biology_has_its_kind(
-    books: dict[str, Book],
-) -> None:
+def test_every_exercise_solution_and_entry_of_biology_has_its_kind(books: dict[str, Book]) -> None:
     book = books["openstax-biology"]
     text, found = sources(book), Counter(block.kind for block in book.blocks())
     assert found[BlockKind.EXERCISE] == text.count('data-type="problem"')

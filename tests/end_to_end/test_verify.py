@@ -41,9 +41,8 @@ def test_verify_finds_nothing_where_nothing_is_wrong(run: Run, tmp_path: Path) -
         ("lamps", "ledger", True),
         *(("", name, True) for name in shared),
     ]
-    done = run("verify", "other")
-    assert done.code == 2
-    assert "no book 'other' in the index; there are: lamps" in done.err
+    unknown = run("verify", "other").refusal()
+    assert "no book 'other' in the index; there are: lamps" in unknown
 
 
 def test_ingest_mends_what_is_damaged_though_nothing_changed(
@@ -83,8 +82,7 @@ def test_a_rollback_goes_back_before_the_damage(run: Run, home: Path, tmp_path: 
     assert run("verify").code == 0
     damage(home / "state", "lamps", 1)
     assert "lamps generation before: damaged" in run("verify").out
-    refused = run("rollback", "lamps")
-    assert (refused.code, "not as it was published" in refused.err) == (1, True)
+    assert "not as it was published" in run("rollback", "lamps").refusal(1)
 
 
 def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
@@ -109,6 +107,17 @@ def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
         assert run("search", "page0 part0").code == 0
         path.write_bytes(kept)
     assert run("ingest", book).code == 0
+
+
+def test_damaged_pages_are_named(run: Run, home: Path, tmp_path: Path) -> None:
+    run("ingest", make_book(tmp_path / "lamps", 1))
+    path = home / "state/pages/lamps.zip"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 1
+    path.write_bytes(content)
+    done = run("verify")
+    assert done.code == 1
+    assert "lamps pages: damaged" in done.out
 
 
 @pytest.mark.parametrize("name", ["keys", "questions", "spending"])

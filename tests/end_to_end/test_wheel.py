@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import socket
 import subprocess
@@ -13,12 +12,14 @@ import time
 import urllib.request
 import venv
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 
 import pytest
 
-from tests.command_line import KEYS
+from tests.command_line import write_files
 from tests.conftest import ROOT
+from tests.served_process import offline_environment
 
 PIP = [sys.executable, "-m", "pip"]
 
@@ -43,36 +44,34 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin/textbook-rag"
 
 
-def environment(home: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in KEYS}
-    return {**kept, "RAG_HOME": str(home), "PYTHONPATH": ""}
+@pytest.fixture
+def outside(tmp_path: Path) -> dict[str, Any]:
+    """A folder and an environment that know nothing of the checkout."""
+    environment = offline_environment(tmp_path / "rag") | {"PYTHONPATH": ""}
+    return {"cwd": tmp_path, "env": environment}
 
 
-def test_it_ingests_and_answers_outside_the_checkout(program: Path, tmp_path: Path) -> None:
+def test_it_ingests_and_answers_outside_the_checkout(
+    program: Path, tmp_path: Path, outside: dict[str, Any]
+) -> None:
     def run(*arguments: str) -> str:
-        return subprocess.run(
-            [program, *arguments],
-            cwd=tmp_path,
-            env=environment(tmp_path / "rag"),
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        ).stdout
+        printed: str = subprocess.check_output([program, *arguments], text=True, **outside)
+        return printed
 
-    (tmp_path / "owls").mkdir()
-    (tmp_path / "owls/page.md").write_text("# Owls\n\nOwls hunt small animals at night.\n")
+    page = "# Owls\n\nOwls hunt small animals at night.\n"
+    write_files(tmp_path / "owls", {"page.md": page})
     assert json.loads(run("ingest", "owls", "--json"))["chunks"] == 1
     answer = json.loads(run("ask", "When do owls hunt?", "--json"))
     assert answer["citations"][0]["quote"] == "Owls hunt small animals at night."
     assert str(ROOT) not in run("--version")
 
 
-def test_the_demo_serves_the_sample_book_with_its_widget(program: Path, tmp_path: Path) -> None:
+def test_the_demo_serves_the_sample_book_with_its_widget(
+    program: Path, outside: dict[str, Any]
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-    demo = subprocess.Popen(
-        [program, "demo", "--port", port], cwd=tmp_path, env=environment(tmp_path / "rag")
-    )
+    demo = subprocess.Popen([program, "demo", "--port", port], **outside)
     try:
         address = f"http://127.0.0.1:{port}"
         await_server(demo, f"{address}/readyz")

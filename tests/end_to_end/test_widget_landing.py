@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browsing import CITED, ask, claim, reply
-from tests.foreign_site import ForeignSite
+from tests.browsing import CITED, ForeignSite, ask, claim, reply
 
 _TEXT = "Owls hunt at night. They see well. Owls hear even better than they see."
 
@@ -121,9 +120,7 @@ def test_a_quote_of_formulas_alone_is_found_by_the_words_of_the_address(
     expect(page.locator(CITED)).to_have_attribute("id", "b")
 
 
-def test_of_a_block_taller_than_the_screen_the_quote_is_shown(
-    page: Page, owls: ForeignSite
-) -> None:
+def test_of_a_block_taller_than_a_screen_the_quote_is_shown(page: Page, owls: ForeignSite) -> None:
     items = [f"<li><p>Item {number} of the list.</p></li>" for number in range(60)]
     items[40] = f"<li><p>{_TEXT}</p><p id=more>More.</p></li>"
     owls.article = f"<ul id=all>{''.join(items)}</ul>"

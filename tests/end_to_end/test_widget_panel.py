@@ -296,9 +296,7 @@ def test_a_citation_names_its_place_and_says_when_it_opens_a_tab(
         assert link.get_attribute("target") == target
 
 
-def test_thumbs_send_a_rating_and_a_reason_where_the_server_takes_them(
-    page: Page, site: str
-) -> None:
+def test_thumbs_send_a_rating_and_a_reason(page: Page, site: str) -> None:
     bodies: list[dict[str, object]] = []
 
     def take(route: Route) -> None:

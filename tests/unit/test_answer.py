@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from app.domain import errors
 from app.domain.answer import (
     Answer,
     AnswerEvent,
@@ -20,19 +21,13 @@ from app.domain.answer import (
 )
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
-from app.domain.errors import (
-    ProviderAuthError,
-    ProviderError,
-    ProviderRateLimited,
-    ProviderRejected,
-    ProviderUnavailable,
-)
-from app.domain.generated_text.events import TextDiscarded
+from app.domain.generated_text.model_text import TextDiscarded
 from app.domain.indexed_book import BookList
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import Turn
 from app.services.answer_question import AnswerQuestion
-from tests.fake_world import FakeGenerator, Step, World, passage
+from tests.fake_world import World, passage
+from tests.serving import END, ScriptedGenerator, Step
 
 LIGHT = passage(
     "Photosynthesis turns light energy into chemical energy. It takes place in chloroplasts.",
@@ -43,7 +38,8 @@ QUESTION = "What does photosynthesis turn light energy into?"
 FOREIGN = "Who won the hockey championship in Ottawa?"
 SPANISH = "¿Quién ganó el campeonato en la ciudad?"
 NOTICE = "The book may not say this."
-SILENT = FakeGenerator([], finish_reason=NO_ANSWER)
+DOWN = errors.ProviderUnavailable("down")
+SILENT = ScriptedGenerator([], replace(END, finish_reason=NO_ANSWER))
 
 
 def ask(use_case: AnswerQuestion, question: str = QUESTION) -> Answer:
@@ -52,7 +48,7 @@ def ask(use_case: AnswerQuestion, question: str = QUESTION) -> Answer:
 
 def written(*steps: Step, book: Sequence[Passage] = (LIGHT,), question: str = QUESTION) -> Answer:
     """Answer from this book with a model that writes so."""
-    return ask(World(tuple(book)).answering(FakeGenerator(steps)), question)
+    return ask(World(tuple(book)).answering(ScriptedGenerator(steps)), question)
 
 
 def events(use_case: AnswerQuestion, question: str = QUESTION) -> list[AnswerEvent]:
@@ -66,15 +62,15 @@ def events(use_case: AnswerQuestion, question: str = QUESTION) -> list[AnswerEve
     ("generator", "question"),
     [
         (None, QUESTION),
-        (FakeGenerator(["Plants eat light.", (12, 17, ("p-light",))]), QUESTION),
+        (ScriptedGenerator(["Plants eat light.", (12, 17, ("p-light",))]), QUESTION),
         (SILENT, QUESTION),
-        (FakeGenerator([ProviderUnavailable("down")]), QUESTION),
+        (ScriptedGenerator([DOWN]), QUESTION),
         (None, FOREIGN),
     ],
     ids=["extracted", "generated", "generator refuses", "generator down", "refused"],
 )
 def test_events_come_in_order_and_add_up_to_the_answer(
-    generator: FakeGenerator | None, question: str
+    generator: ScriptedGenerator | None, question: str
 ) -> None:
     first, *between, last = events(World((LIGHT, LEAVES)).answering(generator), question)
     assert isinstance(first, Started)
@@ -155,16 +151,16 @@ def test_nothing_found_is_a_refusal_without_citations() -> None:
 def test_a_model_is_spared_only_a_foreign_question_in_the_books_language(
     question: str, asked: int
 ) -> None:
-    generator = FakeGenerator([], finish_reason=NO_ANSWER)
+    generator = ScriptedGenerator([], replace(END, finish_reason=NO_ANSWER))
     answer = ask(World((LIGHT,)).answering(generator), question)
-    assert len(generator.contexts) == asked
+    assert len(generator.requests) == asked
     assert (answer.mode, answer.refused, answer.degraded) == (AnswerMode.REFUSED, True, ())
     assert [source.title for source in answer.sources] == ["Section"]
 
 
 @pytest.mark.parametrize("question", [QUESTION, FOREIGN])
 def test_degraded_retrieval_is_told_in_the_answer(question: str) -> None:
-    world = World((LIGHT,), error=ProviderUnavailable("down"))
+    world = World((LIGHT,), error=DOWN)
     assert ask(world.answering(), question).degraded == ("embedding",)
 
 
@@ -201,7 +197,7 @@ def test_generated_citation_is_verified_and_given_the_supporting_sentence() -> N
     assert TEXT[citation.start : citation.end] == "light energy"
     assert citation.quote == TOLD
     assert [one.supported for one in answer.statements] == [True]
-    assert (answer.usage.input_tokens, answer.usage.output_tokens) == (10, 5)
+    assert (answer.usage.input_tokens, answer.usage.output_tokens) == (3, 2)
 
 
 def test_citation_is_the_same_wherever_it_comes_in_the_stream() -> None:
@@ -214,12 +210,12 @@ FABLE = "Owls like jazz music. Mice prefer silent films. Parrots collect old sta
 
 
 def test_unsupported_answer_is_replaced_by_passages_before_any_of_it_is_shown() -> None:
-    _, *between, last = events(World((LIGHT,)).answering(FakeGenerator([FABLE])))
+    _, *between, last = events(World((LIGHT,)).answering(ScriptedGenerator([FABLE])))
     assert isinstance(last, Finished)
     answer, quoted = last.answer, ask(World((LIGHT,)).answering())
     assert (answer.mode, answer.degraded) == (AnswerMode.EXTRACTIVE, ("unsupported",))
     assert (answer.answer, answer.passages) == (quoted.answer, quoted.passages)
-    assert answer.usage.output_tokens == 5
+    assert answer.usage.output_tokens == 2
     assert "".join(one.text for one in between if isinstance(one, TextDelta)) == answer.answer
 
 
@@ -238,8 +234,7 @@ def test_unsupported_end_of_an_answer_is_dropped() -> None:
         ([TEXT, CITE], QUESTION, 1.0, AnswerMode.GENERATED, Confidence.ANSWERED, ()),
         ([FABLE], QUESTION, 1.0, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, ("unsupported",)),
         ([FABLE], SPANISH, 0.0, AnswerMode.REFUSED, Confidence.NOT_IN_BOOK, ("unsupported",)),
-        ([ProviderUnavailable("down")], QUESTION, 1.0, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN,
-         ("generator",)),
+        ([DOWN], QUESTION, 1.0, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, ("generator",)),
         ([], QUESTION, 1.0, AnswerMode.REFUSED, Confidence.NOT_IN_BOOK, ()),
         ([], QUESTION, 0.0, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, ()),
     ],
@@ -254,7 +249,7 @@ def test_a_model_and_the_score_settle_the_answer_together(
     confidence: Confidence,
     degraded: tuple[str, ...],
 ) -> None:
-    generator = FakeGenerator(steps) if steps else SILENT
+    generator = ScriptedGenerator(steps) if steps else SILENT
     answer = ask(World((LIGHT,)).answering(generator, answer_threshold=threshold), question)
     assert (answer.mode, answer.confidence, answer.degraded) == (mode, confidence, degraded)
     assert answer.answer.startswith(NOTICE) == (confidence is Confidence.UNCERTAIN)
@@ -262,15 +257,17 @@ def test_a_model_and_the_score_settle_the_answer_together(
 
 
 OUTAGES = [
-    ProviderUnavailable("down"),
-    ProviderRateLimited("slow down", 3.0),
-    ProviderRejected("too long"),
-    ProviderAuthError("bad key"),
+    DOWN,
+    errors.ProviderRateLimited("slow down", 3.0),
+    errors.ProviderRejected("too long"),
+    errors.ProviderAuthError("bad key"),
 ]
 
 
 @pytest.mark.parametrize("error", OUTAGES, ids=lambda error: error.code)
-def test_outage_ends_the_answer_after_its_supported_text_and_says_so(error: ProviderError) -> None:
+def test_outage_ends_the_answer_after_its_supported_text_and_says_so(
+    error: errors.ProviderError,
+) -> None:
     answer = written(f"{TOLD} It ", error)
     assert (answer.mode, answer.degraded) == (AnswerMode.GENERATED, ("generator",))
     assert answer.answer == f"{TOLD} It "
@@ -283,8 +280,8 @@ def test_outage_ends_the_answer_after_its_supported_text_and_says_so(error: Prov
 
 @pytest.mark.parametrize("before", [[], ["Ottawa won the cup. "]], ids=["silent", "unsupported"])
 def test_outage_is_never_told_as_not_in_the_book(before: list[str]) -> None:
-    with pytest.raises(ProviderUnavailable):
-        written(*before, ProviderUnavailable("down"), question="Hockey championship?")
+    with pytest.raises(errors.ProviderUnavailable):
+        written(*before, DOWN, question="Hockey championship?")
 
 
 @pytest.mark.parametrize("text", ["   ", "\n", "![](https://evil.example/x.png)"])
@@ -297,15 +294,15 @@ def test_text_of_which_nothing_is_left_is_replaced_by_quotations(text: str) -> N
 @pytest.mark.parametrize(
     ("generator", "degraded"),
     [
-        (FakeGenerator([TOLD], truncated=True), "truncated"),
-        (FakeGenerator(["Hockey is fun."], truncated=True), "unsupported"),
-        (FakeGenerator(["Photosynthesis turns light"], ends=False), "generator"),
-        (FakeGenerator([], ends=False), "generator"),
-        (FakeGenerator([""]), "generator"),
+        (ScriptedGenerator([TOLD], replace(END, truncated=True)), "truncated"),
+        (ScriptedGenerator(["Hockey is fun."], replace(END, truncated=True)), "unsupported"),
+        (ScriptedGenerator(["Photosynthesis turns light"], None), "generator"),
+        (ScriptedGenerator([], None), "generator"),
+        (ScriptedGenerator([""]), "generator"),
     ],
     ids=["maximum", "maximum, unsupported", "stops early", "stops at once", "writes nothing"],
 )
-def test_an_answer_says_how_its_model_failed(generator: FakeGenerator, degraded: str) -> None:
+def test_an_answer_says_how_its_model_failed(generator: ScriptedGenerator, degraded: str) -> None:
     assert ask(World((LIGHT,)).answering(generator)).degraded == (degraded,)
 
 

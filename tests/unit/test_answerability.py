@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TypeAlias
 
 import pytest
 
@@ -12,12 +13,10 @@ from app.domain.answering.answerability import (
     answerability,
     defined_share,
     share_of_bounds,
-    support,
 )
-from app.domain.answering.notices import other_language, refusal_text
 from app.domain.answering.request import AskRequest, recent
 from app.domain.indexed_book import BookList
-from app.domain.languages import language_of_question, language_of_words
+from app.domain.languages import language_of_question, language_of_words, notices, other_language
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
 from app.domain.search_text import bare_question
@@ -25,39 +24,30 @@ from app.domain.terms import words
 from app.services.lexical import TermUpperBounds
 from tests.fake_world import FakeIndex, FakeTerms, World, chunk, make_chunk, passage
 from tests.made_chunks import count_words, made_manifest
+from tests.recorded_cases import case_lines
 
 CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
 
 
-@pytest.mark.parametrize(
-    ("hits", "covered", "low", "high"),
-    [
-        ([(0.7, 0.9, 0.0)], 1.0, 0.95, 1.0),
-        ([(0.5, 0.5, 0.0)], 1.0, ANSWER_THRESHOLD, 1.0),
-        ([(0.5, 0.5, 0.0)], 0.5, REFUSAL_THRESHOLD, ANSWER_THRESHOLD),
-        ([(0.3, 0.2, 0.0)], 0.3, 0.0, REFUSAL_THRESHOLD),
-        ([(0.0, 0.0, 0.0)], 0.0, 0.0, 0.01),
-        ([(0.2, 0.4, 1.0)], 1.0, ANSWER_THRESHOLD, 1.0),
-        ([], 0.0, 0.0, 0.01),
-        ([(0.6, 0.1, 0.0), (0.1, 0.9, 0.0)], 0.5, 0.0, ANSWER_THRESHOLD),
-        ([(0.6, 0.9, 0.0), (0.1, 0.9, 0.0)], 0.5, ANSWER_THRESHOLD, 1.0),
-    ],
-    ids=[
-        "all",
-        "half",
-        "few terms",
-        "little",
-        "nothing",
-        "defined",
-        "no hit",
-        "in two hits",
-        "in one hit",
-    ],
-)
+Hits: TypeAlias = list[tuple[float, float, float]]
+SCORES: dict[str, tuple[Hits, float, float, float]] = {
+    "all": ([(0.7, 0.9, 0.0)], 1.0, 0.95, 1.0),
+    "half": ([(0.5, 0.5, 0.0)], 1.0, ANSWER_THRESHOLD, 1.0),
+    "few terms": ([(0.5, 0.5, 0.0)], 0.5, REFUSAL_THRESHOLD, ANSWER_THRESHOLD),
+    "little": ([(0.3, 0.2, 0.0)], 0.3, 0.0, REFUSAL_THRESHOLD),
+    "nothing": ([(0.0, 0.0, 0.0)], 0.0, 0.0, 0.01),
+    "defined": ([(0.2, 0.4, 1.0)], 1.0, ANSWER_THRESHOLD, 1.0),
+    "no hit": ([], 0.0, 0.0, 0.01),
+    "in two hits": ([(0.6, 0.1, 0.0), (0.1, 0.9, 0.0)], 0.5, 0.0, ANSWER_THRESHOLD),
+    "in one hit": ([(0.6, 0.9, 0.0), (0.1, 0.9, 0.0)], 0.5, ANSWER_THRESHOLD, 1.0),
+}
+
+
+@pytest.mark.parametrize(("hits", "covered", "low", "high"), SCORES.values(), ids=SCORES)
 def test_score_parts_what_the_book_answers_from_what_it_does_not(
-    hits: list[tuple[float, float, float]], covered: float, low: float, high: float
+    hits: Hits, covered: float, low: float, high: float
 ) -> None:
-    assert low <= answerability([support(*one) for one in hits], covered) <= high
+    assert low <= answerability(hits, covered) <= high
 
 
 def test_only_the_rarest_terms_of_a_long_question_count() -> None:
@@ -135,38 +125,18 @@ async def test_refused_in_another_language_than_the_books_the_reader_is_told_whi
     assert other_language("en", "en") == ""
 
 
-@pytest.mark.parametrize(
-    ("question", "book", "language"),
-    [
-        ("什么是光合作用?", "en", "zh"),
-        ("computed是什么", "en", "zh"),
-        ("光合成とは何ですか", "en", "ja"),
-        ("光合成とは何ですか", "zh", "ja"),
-        ("Что такое фотосинтез?", "de", "ru"),
-        ("Що таке фотосинтез?", "uk", "uk"),
-        ("광합성이란 무엇입니까", "en", "ko"),
-        ("what is the angle θ", "en", "en"),
-        ("什么是光合作用?", "zh", "zh"),
-        ("¿Qué es la mitosis?", "ja", "es"),
-        ("", "en", "en"),
-        ("What is the difference between the two?", "de", "en"),
-        # A language without a list of words.
-        ("hoe lees ik een bestand in", "nl", "nl"),
-        ("wat is een closure", "nl", "nl"),
-        ("what is the difference between let and const", "nl", "en"),
-        ("O que é a fotossíntese e como ela funciona?", "en", "pt"),
-        ("روشنی کی ترکیب کیا ہے اور یہ کیوں اہم ہے؟", "en", "ur"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "language"), case_lines("question_languages"))
 def test_the_language_of_a_question_is_told_by_its_words_or_its_script(
-    question: str, book: str, language: str
+    asked: str, language: str
 ) -> None:
+    """Asked of a book in the language before the colon."""
+    book, question = asked.split(": ", 1)
     assert language_of_question(tuple(words(question)), book) == language
 
 
 def test_a_refusal_is_in_the_language_of_the_question_or_in_english() -> None:
-    assert refusal_text("de", 0) == "Das Buch sagt dazu nichts."
-    assert refusal_text("fi", 0) == refusal_text("en", 0)
+    assert notices("de").refused(0) == "Das Buch sagt dazu nichts."
+    assert notices("fi").refused(0) == notices("en").refused(0)
 
 
 async def test_a_term_that_languages_share_is_answered_though_the_question_is_in_another() -> None:

@@ -1,4 +1,4 @@
-"""Ceilings for money: which calls are made, what is charged, what is told."""
+"""Ceilings for money: which calls are made, what is charged, told and recorded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.domain.cost import Price, Units
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.services.ports import GenerationRequest
 from app.services.provider_calls import Budget, ProviderCalls
-from app.services.recording import recording
+from app.services.recording import recording, stage
 from app.services.resilience import CircuitBreaker
 from tests.generating import openai_at
 from tests.openai_double import OpenAIDouble, event
@@ -168,3 +168,14 @@ async def test_an_answer_costs_what_its_end_reports_or_else_the_estimate(
                 for _ in range(events):
                     await anext(taken)
     assert await spent(limit) == pytest.approx(dollars, rel=0.05)
+
+
+def test_stages_add_up_and_do_not_overlap() -> None:
+    with recording("r1") as record:
+        for _ in range(2):
+            with stage("search"), stage("fetch"):
+                pass
+        with stage("fetch"):
+            pass
+    assert list(record.seconds) == ["search", "fetch"]
+    assert sum(record.seconds.values()) * 1e3 <= record.ms

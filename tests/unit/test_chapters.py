@@ -21,6 +21,7 @@ from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
+from tests.command_line import write_files
 from tests.fake_world import chunk, in_order, passage
 from tests.fake_world import context_of as placed
 from tests.markdown_pages import read_folder
@@ -60,11 +61,10 @@ def test_a_chapter_has_the_number_of_its_title_or_place(
 
 def test_a_chapter_has_the_number_that_the_site_shows(tmp_path: Path) -> None:
     contents = "[Preface](a.md)\n- [Owls](b.md)\n  - [Wings](c.md)\n- [Draft]()\n# Part two\n"
-    for name in "abcde":
-        (tmp_path / f"{name}.md").write_text("# Introduction\n\nText.\n")
-    (tmp_path / "SUMMARY.md").write_text(f"# Summary\n{contents}- [Bats](d.md)\n\n[Index](e.md)\n")
-    (tmp_path / "book.toml").write_text('[book]\nsrc = "."\n')
-    documents = read_folder(tmp_path).documents
+    files = {f"{name}.md": "# Introduction\n\nText.\n" for name in "abcde"}
+    files["SUMMARY.md"] = f"# Summary\n{contents}- [Bats](d.md)\n\n[Index](e.md)\n"
+    files["book.toml"] = '[book]\nsrc = "."\n'
+    documents = read_folder(write_files(tmp_path, files)).documents
     assert [one.chapter_number for one in documents] == [0, 1, 1, 3, 0]
     assert [one.chapter for one in documents] == ["Preface", "Owls", "Owls", "Bats", "Index"]
     chunks = pages("00", "07. Owls", "02. Bats")
@@ -74,10 +74,8 @@ def test_a_chapter_has_the_number_that_the_site_shows(tmp_path: Path) -> None:
 
 def test_a_group_of_groups_is_no_chapter(tmp_path: Path) -> None:
     nav = "nav: [{Senses: [{Sight: [a.md]}, {Hearing: [b.md, {Ears: [c.md]}]}]}, d.md]\n"
-    (tmp_path / "mkdocs.yml").write_text(nav, encoding="utf-8")
-    for name in "abcd":
-        (tmp_path / f"{name}.md").write_text(f"# Page {name}\n\nText.\n", encoding="utf-8")
-    chapters = [one.chapter for one in read_folder(tmp_path).documents]
+    files = {f"{name}.md": f"# Page {name}\n\nText.\n" for name in "abcd"} | {"mkdocs.yml": nav}
+    chapters = [one.chapter for one in read_folder(write_files(tmp_path, files)).documents]
     assert chapters == ["Sight", "Hearing", "Hearing", "Page d"]
 
 

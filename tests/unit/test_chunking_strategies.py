@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -29,17 +28,11 @@ from app.domain.document import BlockKind, Document
 from app.domain.errors import ConfigError
 from tests.chunking_documents import Made, book_of, documents, made, place, tools
 from tests.chunking_oracle import ANY_STRATEGY, breaches, repeated_text
+from tests.cohere_double import embedding
 
 
 def embed(texts: Sequence[str]) -> list[list[float]]:
-    """Vectors of what words a text has."""
-    vectors = []
-    for text in texts:
-        vector = [0.0] * 16
-        for word in text.lower().split():
-            vector[hashlib.sha256(word.encode()).digest()[0] % 16] += 1.0
-        vectors.append(vector)
-    return vectors
+    return [embedding(text, 16) for text in texts]
 
 
 TOOLS = replace(tools(), embed=embed)

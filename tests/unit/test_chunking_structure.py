@@ -1,9 +1,10 @@
-"""What the structure strategy guarantees of every book, and how it cuts and packs."""
+"""What the structure strategy guarantees of every book, how it cuts and packs, what it repeats."""
 
 from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -15,7 +16,7 @@ from app.domain.chunking.config import ChunkingConfig, PackingConfig, StrategyNa
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Document
 from tests.chunking_documents import Made, book_of, documents, heading, made, place, prose, tools
-from tests.chunking_oracle import breaches
+from tests.chunking_oracle import breaches, repeated_text
 
 CONFIG = ChunkingConfig()
 LONGEST = CONFIG.structure.maximum
@@ -168,6 +169,30 @@ def test_a_heading_before_what_fills_a_chunk_is_said_by_the_heading_path() -> No
     assert not any(each.text_content.endswith("many words ") for each in chunks)
 
 
-def test_a_document_of_a_heading_alone_is_one_chunk() -> None:
-    (only,) = chunk(place([heading("Soon to come")]))
-    assert only.text_content == "Soon to come"
+def sections() -> Document:
+    """Sections of one chunk each, of several paragraphs."""
+    made = ([heading(f"Part {n}"), *(prose(6, n * 9 + i) for i in range(4))] for n in range(3))
+    return place([block for each in made for block in each])
+
+
+def test_a_section_begins_with_the_end_of_the_previous_one() -> None:
+    document = sections()
+    chunks = chunk(document)
+    assert [each.section for each in chunks] == ["Part 0", "Part 1", "Part 2"]
+    for before, after in pairwise(chunks):
+        assert before.overlap_end == after.overlap_start > 0
+        assert repeated_text(before, after)
+        assert after.overlap_start <= after.token_count / 4
+
+
+def test_text_repeated_from_another_section_keeps_its_heading_and_gives_none() -> None:
+    _, second, _ = chunk(sections())
+    _, same_section, *_ = chunk(place([prose(6, n) for n in range(12)]))
+    assert same_section.overlap_start
+    assert same_section.own_passages == same_section.passages
+    assert second.heading_path == ("Part 1",)
+    assert second.passages[0].heading_path == ("Part 0",)
+    assert second.paragraph_id != second.passages[0].paragraph_id
+    assert set(second.paragraph_ids) == {one.paragraph_id for one in second.passages}
+    assert {each.heading_path for each in second.own_passages} == {("Part 1",)}
+    assert second.passages[-len(second.own_passages) :] == second.own_passages

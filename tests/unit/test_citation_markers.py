@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
-from app.domain.generated_text.citation_markers import without_markers
+from app.domain.generated_text.markup import without_markers
 from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, TextUnit
 
 Result = tuple[str, list[tuple[int, int, tuple[int, ...]]]]

@@ -1,4 +1,4 @@
-"""What comes after the parser takes steps in proportion to the page, whatever its shape."""
+"""What comes after the parser takes steps in proportion to the page or answer, whatever it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from functools import partial
 import pytest
 
 from app.adapters.index_terms import IndexTerms
+from app.adapters.sentences import split_sentences
 from app.domain import ledger_matching
+from app.domain.answering.cited_answer import CitedAnswerBuilder
+from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import (
     ChunkingConfig,
@@ -20,6 +23,7 @@ from app.domain.chunking.config import (
 )
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import Block, BlockKind, Book
+from app.domain.generated_text.model_text import GeneratedText
 from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.identity import content_id, keep_ids
 from app.domain.ledger import Ledger
@@ -28,10 +32,11 @@ from app.services.ingest_plan import compare, fingerprint
 from app.services.lexical import chunk_vector
 from tests.attacking import steps
 from tests.chunking_documents import tools
+from tests.fake_world import context_of, in_order, passage, terms
 from tests.markdown_pages import as_book, read_page
 from tests.reading_patterns import PATTERNS, Pattern, inside, numbered, times
 
-pytestmark = pytest.mark.attack("shapes")
+pytestmark = pytest.mark.attack
 
 SIZE = 1_200
 """Characters of the shorter page."""
@@ -188,3 +193,37 @@ def slower(shape: str, stages: Sequence[str], size: int) -> dict[str, tuple[int,
     pages = [made(SHAPES[shape](one)) for one in (size, 2 * size)]
     taken = {one: tuple(steps(partial(STAGES[one], page)) for page in pages) for one in stages}
     return {one: both for one, both in taken.items() if both[1] > FEW + MOST * both[0]}
+
+
+SENTENCE = "Owls hunt mice at night. "
+LENGTH = 2 * len(SENTENCE) * 25
+"""Characters."""
+REPEATED = [
+    *("claims ", "[1", "[1] ", "$", "*", "\\", SENTENCE, "`", "``` ", "```\n", "[", "](", "<a "),
+    *("<!--", "&#58;", "https://", "a@b.c ", "|", "\n", "- ", "1. ", "x. Y ", "\u6c34\u3002"),
+    *("\u200b", "(2) ", "Owls [1]. ", "[^1]: x", "\\[1\\]", "[x](y) ", "//a"),
+]
+
+
+def answered(text: str, size: int) -> None:
+    """Verify an answer that comes in pieces of `size`."""
+    context = context_of(
+        *in_order(passage(SENTENCE, "p-owls"), passage("Mice eat seeds.", "p-mice"))
+    )
+    builder = CitedAnswerBuilder(Verifier(by_paragraph(context), terms, split_sentences))
+    for at in range(0, len(text), size):
+        builder.take(GeneratedText(text[at : at + size], ("p-owls", "p-mice")))
+    builder.close()
+
+
+def steps_of(text: str, size: int) -> int:
+    """Return the steps of the answer, once the program's caches of words are filled."""
+    answered(text, size)
+    return steps(partial(answered, text, size))
+
+
+@pytest.mark.parametrize("size", [4, 100_000])
+@pytest.mark.parametrize("pattern", REPEATED)
+def test_twice_the_answer_takes_twice_the_steps(pattern: str, size: int) -> None:
+    once = pattern * (LENGTH // len(pattern))
+    assert steps_of(once * 2, size) < MOST * steps_of(once, size)

@@ -17,7 +17,8 @@ from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Hit
-from tests.fake_world import FakeGenerator, World, chunk, passage, terms
+from tests.fake_world import World, chunk, passage, terms
+from tests.serving import ScriptedGenerator
 
 TASK = "Explain why photosynthesis in leaves stops at night."
 LIGHT = passage("Photosynthesis in leaves needs light, which plants take in by day.", "p-light")
@@ -31,7 +32,7 @@ SOLUTION = passage(
 )
 
 
-def ask(solutions: Solutions, generator: FakeGenerator | None = None) -> Answer:
+def ask(solutions: Solutions, generator: ScriptedGenerator | None = None) -> Answer:
     world = World((LIGHT, EXERCISE, SOLUTION))
     use_case = world.answering(generator, refusal_threshold=0.0)
     return asyncio.run(use_case.answer(AskRequest(TASK, solutions=solutions)))
@@ -83,9 +84,9 @@ def test_chunks_of_exercises_make_room_for_those_that_explain() -> None:
 
 
 def test_a_hint_quotes_the_book_but_no_generator_solves_it() -> None:
-    generator = FakeGenerator(["Because no photons arrive."])
+    generator = ScriptedGenerator(["Because no photons arrive."])
     answer = ask(Solutions.HINT, generator)
-    assert generator.contexts == []
+    assert generator.requests == []
     assert (answer.mode, answer.exercise) == (AnswerMode.EXTRACTIVE, "p-task")
     assert answer.answer == f"{NOTICE}\n\n{LIGHT.text}"
     assert {one.paragraph_id for one in answer.citations} == {"p-light"}
@@ -94,11 +95,11 @@ def test_a_hint_quotes_the_book_but_no_generator_solves_it() -> None:
 async def test_a_generator_sees_solutions_only_when_they_are_to_be_shown() -> None:
     seen = []
     for solutions in (Solutions.HINT, Solutions.SHOW):
-        generator = FakeGenerator(["Leaves need light."])
+        generator = ScriptedGenerator(["Leaves need light."])
         use_case = World((LIGHT, EXERCISE, SOLUTION)).answering(generator, refusal_threshold=0.0)
         request = AskRequest("What do leaves need?", solutions=solutions)
         await use_case.answer(request)
-        seen.append({one.passage.paragraph_id for one in generator.contexts[0]})
+        seen.append({one.passage.paragraph_id for one in generator.requests[0].context})
     assert seen == [{"p-light", "p-task"}, {"p-light", "p-task", "p-solution"}]
 
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.answering.extractive import ExtractiveAnswer, whole
-from app.domain.answering.question_analysis import name_asked
+from app.domain.answering.question_analysis import asked_kinds, name_asked
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items
 from app.domain.document import BlockKind
-from app.domain.scripts import word_count
 from app.domain.search_text import search_text
-from app.domain.terms import words
+from app.domain.terms import word_count, words
 from tests.fake_world import context_of, extracted, in_order, passage, terms, unit_texts
+from tests.recorded_cases import case_lines
 
 CELL = passage(
     "Plants are made of cells. The mitochondrion is the organelle that makes ATP from sugar. "
@@ -38,7 +38,7 @@ STEPS = passage(
     BlockKind.LIST,
 )
 CODE = passage("def tokenize(text):\n    return text.split()", "p-code", BlockKind.CODE)
-TABLE = passage("Method | Speed\nBM25 | fast\nDense | slow", "p-table", BlockKind.TABLE)
+TABLE = "Method | Speed\nBM25 | fast\nDense | slow"
 
 
 def marked(found: ExtractiveAnswer) -> list[str]:
@@ -88,6 +88,18 @@ def test_a_term_may_be_asked_for_in_many_ways(question: str) -> None:
     assert terms(name) == terms("mitochondrion")
 
 
+KINDS = {
+    "code": {BlockKind.CODE},
+    "list": {BlockKind.LIST, BlockKind.TABLE},
+    "any": set[BlockKind](),
+}
+
+
+@pytest.mark.parametrize(("question", "kind"), case_lines("asked_kinds"))
+def test_a_question_may_want_a_kind_of_block(question: str, kind: str) -> None:
+    assert asked_kinds(words(question)) == KINDS[kind]
+
+
 def test_a_long_sentence_is_not_cut_behind_an_initial() -> None:
     long = f"The song {'and its words ' * 20}in the version of John C. Owl; it was sung a lot. Then"
     cut = unit_texts(passage(long), lambda text, _: [(0, len(text))])
@@ -123,14 +135,10 @@ def test_fence_is_longer_than_any_in_the_code() -> None:
     assert "`````\nprint" in extracted("Show the code to tokenize", code).text
 
 
-def test_table_is_whole_and_made_to_show_as_a_table() -> None:
-    found = extracted("Compare the speed of BM25 and dense", TABLE)
-    assert found.text == "Method | Speed\n--- | ---\nBM25 | fast\nDense | slow"
-
-
 @pytest.mark.parametrize(
     ("table", "shown"),
     [
+        (TABLE, "Method | Speed\n--- | ---\nBM25 | fast\nDense | slow"),
         ("Animals\nName | Speed\nHare | 70", "Animals\n\nName | Speed\n--- | ---\nHare | 70"),
         ("Of all\nFast\na | b\n1 | 2", "Of all\n\nFast\n\na | b\n--- | ---\n1 | 2"),
         ("Only\none", "| Only |\n| --- |\n| one |"),
@@ -138,12 +146,13 @@ def test_table_is_whole_and_made_to_show_as_a_table() -> None:
         ("a | b\n1 | 2 | 3", "| a | b |  |\n--- | --- | ---\n1 | 2 | 3"),
         ("a | b\nx||y | z", "a | b\n--- | ---\nx\\|\\|y | z"),
     ],
-    ids=["caption", "caption and title", "one column", "empty cell", "short head", "pipe"],
+    ids=["plain", "caption", "caption and title", "one column", "empty cell", "short head", "pipe"],
 )
-def test_a_table_is_one_in_markdown_whatever_stands_above_or_in_it(table: str, shown: str) -> None:
-    context = context_of(*in_order(passage(table, "p-table", BlockKind.TABLE)))
-    found = whole(context)
+def test_a_table_is_whole_and_one_in_markdown(table: str, shown: str) -> None:
+    told = passage(table, "p-table", BlockKind.TABLE)
+    found = whole(context_of(told))
     assert found.text == shown == found.text[slice(*found.claims[0][0])]
+    assert extracted(table, told).text == shown
 
 
 def test_of_a_long_table_the_header_and_the_rows_that_answer_are_shown() -> None:
@@ -208,25 +217,8 @@ _KINDS = [
     BlockKind.TABLE,
     BlockKind.GLOSSARY_ENTRY,
 ]
-_TEXT = st.lists(
-    st.sampled_from(
-        [
-            "ATP",
-            "cell.",
-            "The",
-            "energy:",
-            "- item",
-            "1. step",
-            "is",
-            "```",
-            "|",
-            "\n",
-            "ignore all",
-        ]
-    ),
-    min_size=1,
-    max_size=30,
-).map(" ".join)
+_PIECES = "ATP~cell.~The~energy:~- item~1. step~is~```~|~\n~ignore all".split("~")
+_TEXT = st.lists(st.sampled_from(_PIECES), min_size=1, max_size=30).map(" ".join)
 
 
 @given(

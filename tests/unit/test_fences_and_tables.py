@@ -13,7 +13,7 @@ from app.adapters.sentences import split_sentences
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.book_id import BookId
 from app.domain.document import Block, BlockKind, Book, Site
-from app.domain.fences_and_tables import open_fence, whole_lines
+from app.domain.fences_and_tables import whole_lines
 from app.domain.glossary import glossary_terms
 from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
@@ -111,7 +111,6 @@ def test_the_definition_of_a_term_is_plain_text() -> None:
 def test_only_a_line_end_ends_a_line_of_a_fence(separator: str) -> None:
     code = f"```c\nint a;\n{separator}```\nint b;\n```"
     assert [*whole_lines(f"Do:\n{code}\nend")] == ["Do:\n", f"{code}\n", "end"]
-    assert open_fence(code) == ""
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,9 @@ LIGHT = passage(
 )
 
 
-def suggested(question: str, *passages: Passage, language: str = "en") -> list[str]:
+def suggested(question: str, *passages: Passage) -> list[str]:
     hit = Hit(chunk(passages), 1.0)
-    return [one for one, _ in suggestions(terms(question), [hit, hit], terms, language)]
+    return [one for one, _ in suggestions(terms(question), [hit, hit], terms, "en")]
 
 
 def test_terms_of_what_was_found_are_suggested_once_and_not_what_was_asked() -> None:

@@ -8,11 +8,12 @@ import pytest
 
 from app.adapters.reading.rendered_pages import rendered_pages
 from app.bootstrap.ingesting import chunk_book
+from app.domain.chunking.config import StrategyName
 from app.domain.document import Book, Document, Site
 from app.services.ingest import IngestRequest
 from tests.markdown_pages import read_folder, read_text
 
-pytestmark = pytest.mark.attack("hidden text")
+pytestmark = pytest.mark.attack
 
 SECRET = "hidden-payload"
 SHOWN = "The lamp burns whale oil."
@@ -146,8 +147,8 @@ def test_an_expression_that_may_be_false_hides_nothing() -> None:
     assert found.count(SECRET) == 2
 
 
-def folder(tmp_path: Path, text: str, name: str = "a.md") -> Book:
-    (tmp_path / name).write_text(text)
+def folder(tmp_path: Path, text: str) -> Book:
+    (tmp_path / "a.md").write_text(text)
     return read_folder(tmp_path)
 
 
@@ -168,7 +169,7 @@ def test_text_that_a_style_hides_is_named_and_not_served(tmp_path: Path) -> None
 def test_no_strategy_cuts_chunks_of_hidden_text(strategy: str, tmp_path: Path) -> None:
     text = f"# A\n\n{SHOWN} <span hidden>{SECRET}</span> It is old.\n\n" + "More text. " * 300
     book = folder(tmp_path, text)
-    chunks = list(chunk_book(book, IngestRequest(tmp_path, strategy=strategy)))
+    chunks = list(chunk_book(book, IngestRequest(tmp_path, strategy=StrategyName(strategy))))
     assert SECRET not in repr(chunks)
     assert any("It is old." in chunk.text_content for chunk in chunks)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.adapters.sqlite.file import SqliteFile
 from app.adapters.sqlite.ingest_stores import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, StorageError
@@ -21,7 +23,6 @@ from app.domain.identity import renew
 from app.domain.ledger import Entry, Ledger, from_lines, to_lines
 
 BOOK = BookId("book")
-TEXTS = [f"text {number}" for number in range(16)]
 ANIMALS = ("mole", "newt", "owl", "pike")
 LONG = "theindexmapseverytermtothelistofdocumentsthatholditinorderofnumber"
 
@@ -258,6 +259,26 @@ def test_reading_changes_nothing_and_makes_no_file(tmp_path: Path) -> None:
     assert asyncio.run(store.locate(BookId("other"), "p-1")) is None
     assert foreign.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["book.sqlite"]
+
+
+class Numbers(SqliteFile):
+    schema = "create table if not exists numbers (number integer)"
+    wal = True
+
+
+def test_the_log_of_a_deleted_file_is_not_applied_to_a_new_one(tmp_path: Path) -> None:
+    path, log = tmp_path / "new.sqlite", tmp_path / "new.sqlite-wal"
+    file = Numbers(path)
+    with file.writing() as before:
+        before.execute("insert into numbers values (1)")
+        before.commit()
+        shutil.copy(log, tmp_path / "log")
+    path.unlink()
+    (tmp_path / "log").rename(log)
+
+    assert asyncio.run(file.faults()) == []
+    with file.writing() as opened:
+        assert opened.execute("select count(*) from numbers").fetchone() == (0,)
 
 
 def test_a_damaged_ledger_is_one_clear_line(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.document import BlockKind, Document, Site
-from app.domain.links import deep_link, folded_words
 from app.domain.page_links import clean_runs, page_links
+from app.domain.urls import deep_link, folded_words
 from tests.conftest import ROOT
 from tests.markdown_pages import read_folder, read_text
+from tests.recorded_cases import case_lines
 
 BOOKS = ROOT / "tests/fixtures/books"
 
@@ -56,33 +57,7 @@ def test_a_deep_link_is_address_anchor_and_encoded_fragment(
     assert deep_link(url, *quote) == link
 
 
-HAZARDS = [
-    ("a paragraph with **bold words** and more text after it", "a paragraph with bold"),
-    ("inline math $E = mc^2$ sits in the middle of this", "sits in the middle"),
-    ("a footnote[^1] interrupts this paragraph of text", "interrupts this paragraph of"),
-    ("two -- dashes split what one may quote here", "dashes split what one"),
-    ("line one  \ncontinues on a second line of text", "continues on a second"),
-    ("soft wrapped line\ncontinues on the source line", "soft wrapped line continues"),
-    ("a :rocket: shortcode becomes a picture there", "shortcode becomes a picture"),
-    ("an expression {1 + 1} stands inside of this", "stands inside of this"),
-    ("with ![alt text here](x.png) in the middle of it", "in the middle of"),
-    ("中文段落没有空格", "中文段落没有空格"),
-    ("| a cell | another cell |\n|---|---|\n| x | y |", "a cell"),
-    ("```py\ndef f(x):\n    return x + 1\n```", "def f(x"),
-    ("```py\nx = [size_of(y) for y in z]\n```", "x = [size_of(y) for"),
-    ("```text\nd1  1.536  Barn owl hunts\n```", "Barn owl hunts"),
-    ("> ```text\n> d1\n> Barn owl hunts\n> ```", "Barn owl hunts"),
-    ("we can't don't and won't stop here", "we can't don't and"),
-    ("pi of 3.14 and 1,000 of them", "pi of 3.14 and"),
-    ("`u64`s of a kind are many here", "u64s of a kind"),
-    ("an `u64`'s kind is one of many", "an u64's kind is"),
-    ("an **owl**\u2019s kind is one of many", "an owl\u2019s kind is"),
-    ("the count is $n$th of a long row here", "of a long row"),
-    ("**bold**ly go where no one went", "boldly go where no"),
-]
-
-
-@pytest.mark.parametrize(("source", "quoted"), HAZARDS, ids=[row[1] for row in HAZARDS])
+@pytest.mark.parametrize(("source", "quoted"), case_lines("clean_quotes"))
 def test_a_quote_bridges_nothing_that_the_page_shows_otherwise(source: str, quoted: str) -> None:
     page = read_text(f"{source}\n\n[^1]: Note.\n", site=Site.DOCUSAURUS, file="p.mdx")
     text, suffix = directive(page_links(page)[0])

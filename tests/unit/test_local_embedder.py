@@ -1,11 +1,13 @@
-"""The static local model: the package's own vectors, without importing the package."""
+"""The static local model: the package's own vectors, and the similarity of texts by them."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import subprocess
 import sys
 from importlib.machinery import ModuleSpec
+from operator import mul
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +16,9 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from app.adapters import local_embedder
-from app.adapters.local_embedder import LocalEmbedder
+from app.adapters.local_embedder import LocalEmbedder, inner_products
 from app.domain.errors import ConfigError
-from app.services.similarity import embed_documents
+from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH, SimilarityEncoder, embed_documents
 
 TEXTS = [
     "What is photosynthesis?",
@@ -92,3 +94,36 @@ def test_loading_imports_neither_the_package_nor_its_logging() -> None:
         "LocalEmbedder.load(); sys.exit('wordllama' in sys.modules or bool(logging.root.handlers))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+QUESTION = "¿Qué es la fotosíntesis y cómo la hacen las plantas?"
+TOLD = "Con la fotosíntesis las plantas hacen azúcar de la luz que les llega."
+FOREIGN = "El equipo que ganó la final de la liga es el que más puntos ha hecho en el año."
+
+
+def similarity(question: str, text: str, language: str) -> float:
+    async def measured() -> float:
+        vectors = SimilarityEncoder(LocalEmbedder.load(), inner_products)
+        asked = await vectors.question(question, language)
+        (told,) = await vectors.texts([text], language)
+        return float(sum(map(mul, asked, told)))
+
+    return asyncio.run(measured())
+
+
+def test_what_is_in_one_language_is_not_alike_for_that() -> None:
+    foreign, told = (similarity(QUESTION, text, "es") for text in (FOREIGN, TOLD))
+    foreign_before, told_before = (similarity(QUESTION, text, "en") for text in (FOREIGN, TOLD))
+    assert foreign < foreign_before / 2
+    assert told - foreign > told_before - foreign_before + 0.15
+
+
+def test_in_a_language_that_is_not_known_likeness_counts_less() -> None:
+    whole = similarity(QUESTION, TOLD, "en")
+    assert similarity(QUESTION, TOLD, "xx") == pytest.approx(UNKNOWN_LANGUAGE_LENGTH * whole)
+    assert similarity(QUESTION, TOLD, "zh") == whole
+
+
+def test_a_text_of_function_words_alone_has_a_vector_all_the_same() -> None:
+    assert -1.0 <= similarity("¿Qué es eso?", "Es lo que es.", "es") <= 1.0
+    assert similarity("", "", "es") == similarity("", "", "es")

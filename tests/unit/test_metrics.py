@@ -1,25 +1,35 @@
-"""Retrieval metrics against values worked out by hand, and their invariants."""
+"""Retrieval metrics worked out by hand, and the threshold that shares of refusals suggest."""
 
 from __future__ import annotations
 
 from math import log2
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.document import union
-from app.domain.evaluation.gold_question import GoldSpan, Question
-from app.domain.evaluation.retrieval_metrics import (
+from app.domain.evaluation.measurement import (
+    BELOW_TOLERATED,
+    REFUSED_TOLERATED,
+    GoldSpan,
+    Question,
+    RefusalCurve,
+    percentile,
+    refusal_curve,
+)
+from app.domain.evaluation.metrics import (
     MIN_OVERLAP,
     Retrieved,
     first_hit,
     retrieval_metrics,
 )
-from app.domain.percentile import percentile
 
 
-def question(*spans: tuple[int, int], kind: str = "factual", gold_file: str = "") -> Question:
+def question(*spans: tuple[int, int], gold_file: str = "") -> Question:
     gold = tuple(GoldSpan("a.md", start, end) for start, end in spans)
-    return Question("q", "What?", kind, True, gold=gold, gold_file=gold_file)
+    return Question("q", "What?", "factual", True, gold=gold, gold_file=gold_file)
 
 
 def chunk(*spans: tuple[int, int], file: str = "a.md") -> Retrieved:
@@ -70,28 +80,22 @@ IDEAL = 1 + 1 / log2(3)
 """The gain of two golds at the first two ranks."""
 
 
-@pytest.mark.parametrize(
-    ("metric", "gold", "ranking", "score"),
-    [
-        ("precision", [(60, 90)], [chunk((0, 100)), chunk((50, 150))], 30 / 200),
-        ("precision", [(0, 60), (40, 100)], [chunk((0, 100))], 1),
-        ("precision", [(0, 300)], [chunk((0, 100), (200, 250))], 1),
-        ("ndcg@10", [(0, 100), (200, 300)], [chunk((0, 300))], 1),
-        ("ndcg@10", [(0, 100), (200, 300)], [chunk((0, 100))], 1 / IDEAL),
-        (
-            "ndcg@10",
-            [(0, 100), (200, 300)],
-            [chunk((0, 100)), chunk((50, 150)), chunk((200, 300))],
-            (1 + 1 / log2(4)) / IDEAL,
-        ),
-        ("ndcg@10", [(0, 100)], [*[ELSEWHERE] * 10, chunk((0, 100))], 0),
-    ],
-    ids=[
-        "repeated text is in the denominator", "overlapping golds count once",
-        "of several spans", "all in one chunk", "one was never found",
-        "overlap earns nothing", "ten deep",
-    ],
-)  # fmt: skip
+TWO, ALL = [(0, 100), (200, 300)], [(0, 100)]
+LATE = [chunk((0, 100)), chunk((50, 150)), chunk((200, 300))]
+SCORES = {
+    "repeated text is in the denominator": (
+        "precision", [(60, 90)], [chunk((0, 100)), chunk((50, 150))], 30 / 200,
+    ),
+    "overlapping golds count once": ("precision", [(0, 60), (40, 100)], [chunk((0, 100))], 1),
+    "of several spans": ("precision", [(0, 300)], [chunk((0, 100), (200, 250))], 1),
+    "all in one chunk": ("ndcg@10", TWO, [chunk((0, 300))], 1),
+    "one was never found": ("ndcg@10", TWO, [chunk((0, 100))], 1 / IDEAL),
+    "overlap earns nothing": ("ndcg@10", TWO, LATE, (1 + 1 / log2(4)) / IDEAL),
+    "ten deep": ("ndcg@10", ALL, [*[ELSEWHERE] * 10, chunk((0, 100))], 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("metric", "gold", "ranking", "score"), SCORES.values(), ids=SCORES)
 def test_a_score_is_what_was_worked_out_by_hand(
     metric: str, gold: list[tuple[int, int]], ranking: list[Retrieved], score: float
 ) -> None:
@@ -103,3 +107,55 @@ def test_a_score_is_what_was_worked_out_by_hand(
 )
 def test_percentile_is_the_nearest_rank(share: float, value: float) -> None:
     assert percentile([4.0, 1.0, 3.0, 2.0], share) == value
+
+
+def curve(own: list[float], foreign: list[float]) -> RefusalCurve:
+    found = refusal_curve(
+        [*((True, score) for score in own), *((False, score) for score in foreign)],
+        RefusalPolicy(0.4, 0.7),
+    )
+    assert found
+    return found
+
+
+def test_the_suggestion_parts_two_sorts_that_can_be_parted_half_way() -> None:
+    found = curve([0.6, 0.8], [0.1, 0.3])
+    assert found.suggested.threshold == pytest.approx(0.45)
+    assert (found.suggested.recall, found.suggested.answerable_refused) == (1, 0)
+    assert found.auroc == 1
+
+
+@pytest.mark.parametrize(
+    "judged",
+    [[], [(True, 0.5)], [(False, 0.5)], [(True, None), (False, 0.2)]],
+    ids=["nothing", "no unanswerable", "no answerable", "no score"],
+)
+def test_without_scores_of_both_sorts_there_is_no_curve(
+    judged: list[tuple[bool, float | None]],
+) -> None:
+    assert refusal_curve(judged, RefusalPolicy()) is None
+
+
+_scores = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+@given(_scores, _scores)
+@example([0.4, 0.6, 0.8, 1.0], [0.1, 0.4, 0.7])  # at the threshold is not below it
+def test_the_curve_agrees_with_counting_and_no_threshold_beats_the_suggestion(
+    own: list[float], foreign: list[float]
+) -> None:
+    found = curve(own, foreign)
+    assert (found.current.threshold, found.current_answer.threshold) == (0.4, 0.7)
+    for point in [found.current, found.current_answer, found.suggested]:
+        wrong = [score for score in own if score < point.threshold]
+        right = [score for score in foreign if score < point.threshold]
+        assert point.recall == pytest.approx(len(right) / len(foreign))
+        assert point.answerable_refused == pytest.approx(len(wrong) / len(own))
+        if point.answerable_refused <= REFUSED_TOLERATED:
+            assert point.recall <= found.suggested.recall
+        if point.answerable_refused <= BELOW_TOLERATED:
+            assert point.recall <= found.suggested_answer.recall
+    pairs = [(mine > other) + 0.5 * (mine == other) for mine in own for other in foreign]
+    assert found.auroc == pytest.approx(sum(pairs) / len(pairs))
+    assert found.suggested.answerable_refused <= REFUSED_TOLERATED
+    assert found.suggested_answer.answerable_refused <= BELOW_TOLERATED

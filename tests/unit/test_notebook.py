@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from app.adapters.reading.notebook import markdown_of
-from app.domain.document import Book
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
+from tests.command_line import write_files
 from tests.markdown_pages import read_folder
 
 PYTHON = {"kernelspec": {"name": "python3", "language": "python"}}
@@ -34,12 +34,6 @@ OWLS = notebook(
     cell("raw", "\\newpage"),
     cell("markdown", "## Long Ears\n\nThey hear a mouse under snow."),
 )
-
-
-def book(folder: Path, files: dict[str, str]) -> Book:
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return read_folder(folder)
 
 
 IN, OUT = "```python\nx\n```", "```\n7\n```"
@@ -111,7 +105,7 @@ def test_a_new_notebook_is_empty() -> None:
 def test_a_book_with_a_broken_notebook_is_refused(tmp_path: Path) -> None:
     problem = r"^b\.ipynb: no Jupyter notebook \(Invalid JSON: EOF"
     with pytest.raises(FileRefused, match=problem):
-        book(tmp_path, {"a.ipynb": OWLS, "b.ipynb": OWLS[:-1]})
+        read_folder(write_files(tmp_path, {"a.ipynb": OWLS, "b.ipynb": OWLS[:-1]}))
 
 
 def test_a_notebook_alone_is_a_book_whose_spans_count_in_its_markdown(tmp_path: Path) -> None:
@@ -142,11 +136,13 @@ def test_a_notebook_alone_is_a_book_whose_spans_count_in_its_markdown(tmp_path: 
 def test_the_sites_on_which_a_notebook_is_a_page(
     files: dict[str, str], url: str, tmp_path: Path
 ) -> None:
-    read = book(tmp_path, {"intro.md": "# Birds\n", "owls.ipynb": OWLS, **files})
+    read = read_folder(
+        write_files(tmp_path, {"intro.md": "# Birds\n", "owls.ipynb": OWLS, **files})
+    )
     [page] = [page for page in read.documents if page.file == "owls.ipynb"]
     assert (page.blocks[-1].url, read.warnings) == (url, ())
 
 
 def test_a_notebook_beside_its_markdown_is_read_once(tmp_path: Path) -> None:
-    read = book(tmp_path, {"owls.md": "# Owls\n", "owls.ipynb": OWLS})
+    read = read_folder(write_files(tmp_path, {"owls.md": "# Owls\n", "owls.ipynb": OWLS}))
     assert [page.file for page in read.documents] == ["owls.md"]

@@ -16,8 +16,7 @@ import pytest
 
 from app.domain.document import BlockKind, Book, Site
 from tests.conftest import ROOT
-from tests.markdown_pages import read_folder, read_identified, read_text
-from tests.parser_invariants import assert_sound
+from tests.markdown_pages import assert_sound, read_folder, read_identified, read_text
 from tests.recorded_cases import RecordedCases
 
 BOOKS = ROOT / "tests/fixtures/books"

@@ -12,7 +12,7 @@ from app.domain.answer import AnswerPassage
 from app.domain.answering.passages import MAX_ANSWER_WORDS, MAX_PASSAGES
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from app.domain.scripts import word_count
+from app.domain.terms import word_count
 from tests.fake_world import extracted, passage
 
 FILLER = "Other things are told of here, which nobody has asked about at all so far. " * 5
@@ -137,31 +137,18 @@ def test_links_lead_to_the_first_marked_paragraph() -> None:
     assert shown.permalink == "/cite/p-told?book=book"
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.integers(1, 150),
-            st.sampled_from([BlockKind.PARAGRAPH, BlockKind.LIST, BlockKind.CODE]),
-            st.integers(0, 2),
-        ),
-        min_size=1,
-        max_size=12,
-    )
-)
+_KINDS = st.sampled_from([BlockKind.PARAGRAPH, BlockKind.LIST, BlockKind.CODE])
+_BLOCKS = st.tuples(st.integers(1, 150), _KINDS, st.integers(0, 2))
+
+
+@given(st.lists(_BLOCKS, min_size=1, max_size=12))
 def test_passages_are_few_short_and_marked_where_the_answer_is(
     blocks: list[tuple[int, BlockKind, int]],
 ) -> None:
-    listed = [
-        passage(
-            f"- owl number {at} hunts {'mice ' * size}".removeprefix(
-                "" if kind is BlockKind.LIST else "- "
-            ),
-            f"p-{at}",
-            kind,
-            heading_path=("Book", str(section)),
-        )
-        for at, (size, kind, section) in enumerate(blocks)
-    ]
+    listed = []
+    for at, (size, kind, section) in enumerate(blocks):
+        text = "- " * (kind is BlockKind.LIST) + f"owl number {at} hunts {'mice ' * size}"
+        listed.append(passage(text, f"p-{at}", kind, heading_path=("Book", str(section))))
     found = extracted("Which owl hunts mice?", *listed)
     assert 1 <= len(found.passages) <= MAX_PASSAGES
     assert found.passages[0].marks

@@ -22,8 +22,9 @@ from app.domain.errors import QuestionError
 from app.domain.indexed_book import BookList
 from app.domain.retrieval.query import Hit, SearchFilter
 from app.services.book_scope import BookScope
-from tests.fake_world import FakeGenerator, World, make_chunk
+from tests.fake_world import World, make_chunk
 from tests.made_chunks import made_manifest
+from tests.serving import ScriptedGenerator
 
 
 def page(name: str, position: int, chapter: str, text: str) -> Chunk:
@@ -46,7 +47,7 @@ PLACE = CHUNKS[1]
 class Reader:
     """Asks a book of five pages, and knows what the search was given."""
 
-    def __init__(self, generator: FakeGenerator | None = None) -> None:
+    def __init__(self, generator: ScriptedGenerator | None = None) -> None:
         world = World(chunks=CHUNKS)
         self.retriever = world.retriever
         self.use_case = world.answering(generator, refusal_threshold=0.0)
@@ -147,9 +148,9 @@ def test_a_selection_is_searched_with_and_explained_by_what_stands_around_it() -
 
 
 def test_a_generator_is_shown_the_selection_as_a_quotation() -> None:
-    generator = FakeGenerator(["Shops close at night.", (0, 21, ("p-book-b.md-0",))])
+    generator = ScriptedGenerator(["Shops close at night.", (0, 21, ("p-book-b.md-0",))])
     answer = Reader(generator).ask("Why?", selection=Selection("as in shops.\nShops close"))
     assert [one.paragraph_id for one in answer.citations] == ["p-book-b.md-0"]
-    (question,) = generator.questions
+    (question,) = (one.question for one in generator.requests)
     assert question.startswith("Why?\n\n")
     assert question.endswith(":\n> as in shops.\n> Shops close")

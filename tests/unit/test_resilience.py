@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 
 import pytest
 
 import app.domain.errors as errors
 from app.domain.cost import Units
 from app.services.resilience import CircuitBreaker
-from tests.provider_fakes import free_calls
+from tests.provider_fakes import InstantClock, free_calls
 
 DEAD = errors.ProviderUnavailable("no connection")
 
 
-@dataclass
-class Clock:
-    time: float = 1_000.0
-
-    def __call__(self) -> float:
-        return self.time
+@pytest.fixture
+def clock() -> InstantClock:
+    return InstantClock()
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def breaker(clock: Clock) -> CircuitBreaker:
-    return CircuitBreaker("the provider", failures=3, open_seconds=30, clock=clock)
+def breaker(clock: InstantClock) -> CircuitBreaker:
+    return CircuitBreaker("the provider", failures=3, open_seconds=30, clock=clock.now)
 
 
 def end_with(breaker: CircuitBreaker, error: BaseException | None = None) -> bool:
@@ -72,7 +63,7 @@ def test_only_an_unavailable_provider_counts_as_a_failure(
     assert end_with(breaker) == forgives
 
 
-def test_a_trial_after_the_pause_decides(breaker: CircuitBreaker, clock: Clock) -> None:
+def test_a_trial_after_the_pause_decides(breaker: CircuitBreaker, clock: InstantClock) -> None:
     for _ in range(3):
         end_with(breaker, DEAD)
     clock.time += 29.9
@@ -86,7 +77,9 @@ def test_a_trial_after_the_pause_decides(breaker: CircuitBreaker, clock: Clock) 
     assert breaker.closed
 
 
-def test_a_late_failure_does_not_prolong_the_pause(breaker: CircuitBreaker, clock: Clock) -> None:
+def test_a_late_failure_does_not_prolong_the_pause(
+    breaker: CircuitBreaker, clock: InstantClock
+) -> None:
     with suppress(errors.ProviderUnavailable), breaker.call():
         for _ in range(3):
             end_with(breaker, DEAD)

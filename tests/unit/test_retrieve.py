@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from app.domain.document import BlockKind
 from app.domain.errors import ProviderAuthError, ProviderError, ProviderUnavailable
 from app.domain.retrieval.query import SearchFilter, Turn
 from app.services.lexical import MOST_TERMS
-from app.services.ports import QuestionRewriter, Reranker
+from app.services.ports import QuestionRewriter
 from app.services.retrieve import RetrievalResult, Retrieve
 from tests.fake_world import (
     FakeEmbedder,
@@ -43,14 +44,8 @@ class CountingIndex(FakeIndex):
         return await super().best_scores(terms, books)
 
 
-def retrieve(
-    *,
-    embedder: FakeEmbedder | None = None,
-    sparse: FakeTerms | None = None,
-    index: FakeIndex | None = None,
-    reranker: Reranker | None = None,
-) -> Retrieve:
-    return retrieving(index or FakeIndex(CHUNKS), embedder, sparse, reranker)
+def retrieve(index: FakeIndex | None = None, **parts: Any) -> Retrieve:
+    return retrieving(index or FakeIndex(CHUNKS), **parts)
 
 
 def by_words() -> Retrieve:
@@ -110,7 +105,7 @@ def test_each_language_among_the_books_is_searched_with_its_own_terms() -> None:
     chunks = [make_chunk("Colas son", book="libro"), make_chunk("Queues are", book="book")]
     index = FakeIndex(chunks, [made_manifest("book"), made_manifest("libro", language="es")])
     sparse = FakeTerms()
-    result = search(retrieve(index=index, sparse=sparse), AskRequest("colas queues"))
+    result = search(retrieve(index=index, terms=sparse), AskRequest("colas queues"))
     assert sorted(ids(result)) == ["book-a.md-0", "libro-a.md-0"]
     assert sparse.languages == ["en", "es"]
 
@@ -143,10 +138,11 @@ class ParagraphReader(FakeReranker):
 
 
 def test_a_hit_stands_where_its_best_paragraph_does_and_the_unread_ones_keep_their_order() -> None:
-    chunks = [make_chunk(f"out {'x ' * n}", file=f"{n}.md") for n in range(4)]
+    chunks = [make_chunk(f"out {'x ' * 9 * n}", file=f"{n}.md") for n in range(4)]
     own = chunks[1].passages[0]
     below = replace(own, text="It has a root.")
-    chunks[1] = replace(chunks[1], passages=(replace(own, kind=BlockKind.HEADING), own, below))
+    title = replace(own, kind=BlockKind.HEADING, text="x")
+    chunks[1] = replace(chunks[1], passages=(title, own, below))
     before = ids(search(retrieve(index=FakeIndex(chunks)), AskRequest("out")))
     assert before[1] == chunks[1].chunk_id
     for read, first in ((3, before[1]), (2, before[0])):

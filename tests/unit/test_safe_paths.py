@@ -10,9 +10,10 @@ import pytest
 from app.adapters.reading.book import chunking_config
 from app.domain.document import Site
 from app.domain.errors import BookError
+from tests.command_line import write_files
 from tests.markdown_pages import read_folder
 
-pytestmark = pytest.mark.attack("links out")
+pytestmark = pytest.mark.attack
 
 SECRET = "root-of-all-secrets"
 
@@ -20,13 +21,9 @@ SECRET = "root-of-all-secrets"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A book of one page, beside it a file with a secret and a folder of such files."""
-    (tmp_path / "secret.md").write_text(f"# Secret\n\n{SECRET}.\n")
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere/more.md").write_text(f"{SECRET}.\n")
-    book = tmp_path / "book"
-    (book / "docs").mkdir(parents=True)
-    (book / "docs/a.md").write_text("# A\n\nText of the page.\n")
-    return book
+    page = "# A\n\nText of the page.\n"
+    secrets = {"secret.md": f"# Secret\n\n{SECRET}.\n", "elsewhere/more.md": f"{SECRET}.\n"}
+    return write_files(tmp_path, {**secrets, "book/docs/a.md": page}) / "book"
 
 
 def read(folder: Path, site: Site | None = None) -> tuple[str, list[str]]:
@@ -34,29 +31,23 @@ def read(folder: Path, site: Site | None = None) -> tuple[str, list[str]]:
     return repr(book.documents), [str(warning) for warning in book.warnings]
 
 
-WAYS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
-    "linked file": ({}, {"docs/x.md": "../../secret.md"}, "docs/x.md"),
-    "linked twice": ({}, {"docs/.y": "../../secret.md", "docs/x.md": ".y"}, "docs/x.md"),
-    "linked folder": ({}, {"docs/x": "../../elsewhere"}, "docs/x"),
+LISTED = "- [A](docs/a.md)\n- [X]({})\n"
+WAYS: dict[str, tuple[dict[str, str], str]] = {
+    "linked file": ({"docs/x.md": "-> ../../secret.md"}, "docs/x.md"),
+    "linked twice": ({"docs/.y": "-> ../../secret.md", "docs/x.md": "-> .y"}, "docs/x.md"),
+    "linked folder": ({"docs/x": "-> ../../elsewhere"}, "docs/x"),
     "file through a linked folder": (
-        {"SUMMARY.md": "- [A](docs/a.md)\n- [X](docs/.x/more.md)\n"},
-        {"docs/.x": "../../elsewhere"},
+        {"SUMMARY.md": LISTED.format("docs/.x/more.md"), "docs/.x": "-> ../../elsewhere"},
         "docs/.x/more.md",
     ),
-    "listed by dots": (
-        {"SUMMARY.md": "- [A](docs/a.md)\n- [X](../secret.md)\n"},
-        {},
-        "../secret.md",
-    ),
-    "folder of MkDocs": ({"mkdocs.yml": "site_name: T\ndocs_dir: ../elsewhere\n"}, {}, ""),
+    "listed by dots": ({"SUMMARY.md": LISTED.format("../secret.md")}, "../secret.md"),
+    "folder of MkDocs": ({"mkdocs.yml": "site_name: T\ndocs_dir: ../elsewhere\n"}, ""),
     "configuration": (
-        {"../mkdocs.yml": f"site_name: {SECRET}\n"},
-        {"mkdocs.yml": "../mkdocs.yml"},
+        {"../mkdocs.yml": f"site_name: {SECRET}\n", "mkdocs.yml": "-> ../mkdocs.yml"},
         "",
     ),
     "table of contents": (
-        {"../toc.yml": f"- title: {SECRET}\n  local: a\n"},
-        {"docs/_toctree.yml": "../../toc.yml"},
+        {"../toc.yml": f"- title: {SECRET}\n  local: a\n", "docs/_toctree.yml": "-> ../../toc.yml"},
         "",
     ),
 }
@@ -64,12 +55,12 @@ WAYS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
 
 
 def lead_out(folder: Path, way: str) -> str:
-    files, linked, named = WAYS[way]
+    files, named = WAYS[way]
     for name, text in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
-    for name, target in linked.items():
-        (folder / name).symlink_to(target)
+        if text.startswith("-> "):
+            (folder / name).symlink_to(text.removeprefix("-> "))
+        else:
+            write_files(folder, {name: text})
     return named
 
 

@@ -7,35 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
-from app.domain.chunking.cut_points import sentence_segments
+from app.domain.chunking.pieces import BlockSplitter
 from tests.chunking_documents import tools
+from tests.recorded_cases import case_lines
 
 
-@pytest.mark.parametrize(
-    ("language", "sentences"),
-    [
-        ("en", ["The rate is 3.14, e.g. in Dr. Smith's lab.", "It fell."]),
-        ("en", ["See Fig. 3 and Eq. (2).", "Both agree."]),
-        ("en", ["The approx. value etc. is given.", "So it is."]),
-        ("en", ["A line\nbreak is no end.", "This is one."]),
-        ("en", ["It moved to owls.Barn and a_1.B2 in May.", "It is new."]),
-        ("en", ["It moved to owls._Barn in May.", "It is new."]),
-        ("en", ["Use the spread operator ..., then wait.", "Call owls!(2) or hoot![1] too."]),
-        ("en", ["Do owls hunt?", "They do!", "(At night.)"]),
-        ("de", ["Das gilt z. B. für Öl.", "Es brennt."]),
-        ("de", ["Der ?-Operator kürzt ab.", "Er ist neu."]),
-        ("es", ["Véase p. ej. la tabla.", "¿Qué dice?"]),
-        ("ja", ["これは文です。", "次の文です。"]),
-        ("ja", ["これは文?", "次の文です。"]),
-        ("ja", ["演算子は?.を使う。", "次の文です。"]),
-        ("zh", ["你好世界。", "再见！"]),
-        ("ar", ["كيف حالك؟", "بخير."]),
-        ("xx", ["No such language.", "Still two."]),
-    ],
-)
-def test_sentences_end_where_a_reader_of_the_language_ends_them(
-    language: str, sentences: list[str]
-) -> None:
+@pytest.mark.parametrize("case", [given for given, _ in case_lines("sentences")])
+def test_sentences_end_where_a_reader_of_the_language_ends_them(case: str) -> None:
+    language, text = case.split(": ", 1)
+    sentences = text.split(" | ")
     joined = ("" if language in ("ja", "zh") else " ").join(sentences)
     assert [joined[start:end] for start, end in split_sentences(joined, language)] == sentences
 
@@ -54,7 +34,7 @@ def test_no_sentence_ends_inside_a_formula_and_amounts_of_money_are_none(
     sentences: list[str],
 ) -> None:
     text = " ".join(sentences)
-    found = sentence_segments(text, "en", tools())
+    found = BlockSplitter("en", tools(), 700).sentences(text)
     assert [text[one.start : one.end] for one in found] == sentences
 
 
@@ -64,7 +44,7 @@ def test_no_sentence_ends_inside_a_formula_and_amounts_of_money_are_none(
 )
 def test_sentences_hold_every_character_but_blanks_in_order(text: str, language: str) -> None:
     at = 0
-    for start, end, *_ in sentence_segments(text, language, tools()):
+    for start, end, *_ in BlockSplitter(language, tools(), 700).sentences(text):
         assert not text[at:start].strip()
         assert text[start:end] == text[start:end].strip()
         assert start < end
@@ -76,7 +56,7 @@ def test_sentences_hold_every_character_but_blanks_in_order(text: str, language:
 def test_hostile_markup_is_split_in_bounded_time(hostile: str) -> None:
     """Openings that never close, by the hundred thousand: quadratic search would take minutes."""
     text = f"A b. {hostile * (200_000 // len(hostile))} c. D e."
-    assert [*sentence_segments(text, "en", tools())][-1].end == len(text)
+    assert [*BlockSplitter("en", tools(), 700).sentences(text)][-1].end == len(text)
 
 
 def test_a_long_paragraph_is_split_as_a_short_one_is() -> None:

@@ -32,16 +32,18 @@ class Cluster:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.ready = {"a": True, "b": False, "c": False}
+        self.ready = "a"
         self.faults: dict[str, Exception] = {}
-        self.silent: set[str] = set()
+        self.silent = ""
+        clients = {url: cast("AsyncQdrantClient", Node(self, url[7])) for url in URLS}
+        self.nodes = Nodes(clients, self.is_ready)
 
     async def is_ready(self, address: str) -> bool:
-        return self.ready[address[7]]
+        return address[7] in self.ready
 
-    def nodes(self) -> Nodes:
-        clients = {url: cast("AsyncQdrantClient", Node(self, url[7])) for url in URLS}
-        return Nodes(clients, self.is_ready)
+    async def call(self, name: str = READ) -> str:
+        answer: str = await getattr(self.nodes, name)("text")
+        return answer
 
 
 class Node:
@@ -64,88 +66,67 @@ def cluster() -> Cluster:
     return Cluster()
 
 
-@pytest.fixture
-def nodes(cluster: Cluster) -> Nodes:
-    return cluster.nodes()
-
-
-def only(cluster: Cluster, name: str) -> None:
-    cluster.ready = {one: one == name for one in cluster.ready}
-
-
 @pytest.mark.parametrize(
-    "error",
-    [
-        LOST,
-        rpc_error(StatusCode.DEADLINE_EXCEEDED),
-        rpc_error(StatusCode.INTERNAL),
-    ],
+    "code", [StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED, StatusCode.INTERNAL]
 )
 @pytest.mark.parametrize("name", [READ, WRITE])
 async def test_what_fails_on_one_node_is_asked_of_one_that_is_ready(
-    cluster: Cluster, nodes: Nodes, error: Exception, name: str
+    cluster: Cluster, code: StatusCode, name: str
 ) -> None:
-    assert await getattr(nodes, name)("text") == "a text"
-    cluster.faults["a"] = error
-    only(cluster, "c")
-    assert await getattr(nodes, name)("text") == "c text"
+    assert await cluster.call(name) == "a text"
+    cluster.faults["a"] = rpc_error(code)
+    cluster.ready = "c"
+    assert await cluster.call(name) == "c text"
     assert cluster.asked == ["a", "a", "c"]
 
 
 @pytest.mark.parametrize("code", [StatusCode.NOT_FOUND, StatusCode.INVALID_ARGUMENT])
-async def test_a_refusal_is_not_asked_again(
-    cluster: Cluster, nodes: Nodes, code: StatusCode
-) -> None:
-    error = rpc_error(code)
-
-    cluster.faults["a"] = error
+async def test_a_refusal_is_not_asked_again(cluster: Cluster, code: StatusCode) -> None:
+    error = cluster.faults["a"] = rpc_error(code)
     with pytest.raises(StorageError) as caught:
-        await nodes.query_batch_points("text")
+        await cluster.call()
     assert caught.value.__cause__ is error
     assert cluster.asked == ["a"]
 
 
-async def test_a_missing_collection_is_an_error_of_its_own(cluster: Cluster, nodes: Nodes) -> None:
+async def test_a_missing_collection_is_an_error_of_its_own(cluster: Cluster) -> None:
     gone = "Not found: Collection `textbook~books` doesn't exist!"
     cluster.faults["a"] = rpc_error(StatusCode.NOT_FOUND, gone)
     with pytest.raises(CollectionMissing):
-        await nodes.query_batch_points("text")
+        await cluster.call()
 
 
 async def test_a_read_without_an_answer_is_sent_to_a_second_node(
-    cluster: Cluster, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.adapters.qdrant.server_client.HEDGE_SECONDS", 0.01)
+    await cluster.call()
+    cluster.silent = "a"
+    cluster.ready = "ab"
+    assert await cluster.call() == "b text"
 
-    await nodes.query_batch_points("text")
-    cluster.silent.add("a")
-    cluster.ready["b"] = True
-    assert await nodes.query_batch_points("text") == "b text"
 
-
-async def test_a_node_that_is_not_ready_is_not_asked(cluster: Cluster, nodes: Nodes) -> None:
+async def test_a_node_that_is_not_ready_is_not_asked(cluster: Cluster) -> None:
     """One that came back holds what it held when it went; it may be the fastest to answer."""
-
-    await nodes.query_batch_points("text")
-    only(cluster, "b")
+    await cluster.call()
+    cluster.ready = "b"
     cluster.faults["a"] = LOST
-    await nodes.query_batch_points("text")
+    await cluster.call()
     del cluster.faults["a"]
-    assert [await nodes.query_batch_points("text") for _ in range(3)] == ["b text"] * 3
+    assert [await cluster.call() for _ in range(3)] == ["b text"] * 3
     assert cluster.asked == ["a", "a", "b", "b", "b", "b"]
 
 
 async def test_when_no_node_answers_the_last_failure_is_raised_after_a_while(
-    cluster: Cluster, nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.adapters.qdrant.server_client.READ_SECONDS", 0.01)
-
     cluster.faults["a"] = LOST
     with pytest.raises(StorageError, match=r"cannot reach Qdrant at http://a:1, .*details"):
-        await nodes.query_batch_points("text")
-    only(cluster, "")
+        await cluster.call()
+    cluster.ready = ""
     with pytest.raises(StorageError, match="no node of the cluster is ready"):
-        await nodes.query_batch_points("text")
+        await cluster.call()
 
 
 def test_addresses_are_separated_by_commas_and_get_a_scheme() -> None:
@@ -161,7 +142,6 @@ async def test_a_key_that_is_sent_unencrypted_is_logged_once(
     caplog: pytest.LogCaptureFixture,
     recwarn: pytest.WarningsRecorder,
 ) -> None:
-
     await server_client(f"{scheme}://qdrant.example:6333", "a-secret-key").close()
     assert [one.message for one in caplog.records] == logged
     assert not [one for one in recwarn if "insecure" in str(one.message)]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from app.adapters.index_terms import IndexTerms
-from app.domain.retrieval.query import SparseVector, Turn
-from app.domain.retrieval.standalone import (
+from app.domain.retrieval.query import SparseVector, Turn, blend
+from app.domain.search_text import (
     ANSWER_CHARS,
     ASSISTANT_WEIGHT,
     INDEPENDENT_FACTOR,
-    blend,
     standalone,
 )
 from app.domain.terms import words

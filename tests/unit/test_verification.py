@@ -13,7 +13,7 @@ from app.domain.answering.units import Unit
 from app.domain.answering.verification import CitationList, Verifier, by_paragraph
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from app.domain.generated_text.events import GeneratedCitation, GeneratedText
+from app.domain.generated_text.model_text import GeneratedCitation, GeneratedText
 from app.domain.terms import names, numbers, words
 from tests.fake_world import context_of, in_order, passage, terms
 

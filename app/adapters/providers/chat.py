@@ -18,13 +18,13 @@ from app.domain.answer import Usage
 from app.domain.characters import well_formed
 from app.domain.cost import Units
 from app.domain.errors import ProviderUnavailable
-from app.domain.generated_text.events import (
+from app.domain.generated_text.model_text import (
     GeneratedEnd,
     GeneratedText,
     GeneratorEvent,
+    ModelText,
     TextDiscarded,
 )
-from app.domain.generated_text.model_text import ModelText
 from app.domain.prompts import (
     MAX_ANSWER_TOKENS,
     MAX_QUESTION_TOKENS,

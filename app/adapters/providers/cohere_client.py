@@ -27,8 +27,7 @@ from app.adapters.providers.http import (
 from app.domain.characters import well_formed
 from app.domain.cost import Units
 from app.domain.errors import ProviderError
-from app.domain.generated_text.events import GeneratedCitation, GeneratorEvent
-from app.domain.generated_text.model_text import ModelText
+from app.domain.generated_text.model_text import GeneratedCitation, GeneratorEvent, ModelText
 from app.domain.prompts import ANSWER_FROM_DOCUMENTS, answer_messages, visible
 from app.domain.retrieval.query import ContextPassage
 from app.services.ports import GenerationRequest

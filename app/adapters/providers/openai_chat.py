@@ -26,8 +26,7 @@ from app.adapters.providers.http import (
     tokens_of,
     usage_of,
 )
-from app.domain.generated_text.events import GeneratorEvent
-from app.domain.generated_text.model_text import ModelText
+from app.domain.generated_text.model_text import GeneratorEvent, ModelText
 from app.domain.prompts import ChatMessage, numbered_messages
 from app.domain.retrieval.query import ContextPassage
 from app.services.ports import GenerationRequest

@@ -14,8 +14,8 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import IndexMismatch, IndexUnreadable, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
-from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter, SparseVector
+from app.domain.urls import page_key
 
 LAYOUT = 7
 """Version of folders, payload and vectors. A book with another one must be ingested again."""

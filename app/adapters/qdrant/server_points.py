@@ -84,12 +84,8 @@ class ServerStore:
 
 
 def point_id(generation: str, chunk_id: str) -> str:
-    """Return the point id of a chunk in a generation; `chunk_id_of` is the inverse."""
+    """Return the point id of a chunk in a generation; of the point id it returns the chunk id."""
     return str(uuid.UUID(int=uuid.UUID(chunk_id).int ^ _mask(generation)))
-
-
-def chunk_id_of(generation: str, found: object) -> str:
-    return str(uuid.UUID(int=uuid.UUID(str(found)).int ^ _mask(generation)))
 
 
 @lru_cache(maxsize=65_536)
@@ -141,7 +137,7 @@ def sparse_vector(vector: SparseVector) -> models.SparseVector:
 
 def _scored(point: models.ScoredPoint, scope: Scope) -> ScoredId:
     key = str((point.payload or {}).get(GENERATION_FIELD) or next(iter(scope)))
-    return ScoredId(scope[key], chunk_id_of(key, point.id), point.score)
+    return ScoredId(scope[key], point_id(key, str(point.id)), point.score)
 
 
 async def best_scores(

@@ -19,7 +19,7 @@ from app.adapters.reading.site_pages import PAGE_SUFFIXES, open_site_folder
 from app.adapters.reading.source_files import PAGE_SUFFIXES as MARKDOWN
 from app.adapters.reading.source_files import SourceFiles
 from app.domain.book_id import BookId
-from app.domain.chunking.config import ChunkingConfig, StrategyName, strategy_name
+from app.domain.chunking.config import ChunkingConfig, StrategyName
 from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.errors import BookError
 from app.domain.languages import language_of_text
@@ -173,13 +173,13 @@ def _version(documents: Sequence[Document]) -> str:
     return digest.hexdigest()[:16]
 
 
-def chunking_config(folder: Path, strategy: str = "") -> ChunkingConfig:
-    """Return the book's settings with this strategy; "" is the one that the book names.
+def chunking_config(folder: Path, strategy: StrategyName | None = None) -> ChunkingConfig:
+    """Return the book's settings with this strategy, or the one that it names.
 
     They are those of `rag.toml` in its folder: `strategy = "fixed"`, and a table for a strategy,
     such as `[fixed]`, with its settings.
 
-    BookError if the file is not valid. UnknownStrategy if there is none of this name.
+    BookError if the file is not valid.
     """
     known = asdict(ChunkingConfig())
     text = SourceFiles(folder).settings(RAG_TOML) if (folder / RAG_TOML).exists() else ""
@@ -197,4 +197,4 @@ def chunking_config(folder: Path, strategy: str = "") -> ChunkingConfig:
         first = error.errors()[0]
         problem = first["msg"].removeprefix("Value error, ")
         raise BookError(f"{'.'.join(map(str, first['loc']))}: {problem}", RAG_TOML) from error
-    return replace(config, strategy=strategy_name(strategy)) if strategy else config
+    return replace(config, strategy=strategy) if strategy else config

@@ -61,11 +61,8 @@ def _item_text(marker: str, drafts: list[Draft]) -> str:
     text = drafts[0].marked_inside
     for draft in drafts[1:]:
         text += ("\n" if draft.kind is BlockKind.LIST else BETWEEN) + draft.marked_inside
-    first, *rest = text.split("\n")
-    margin = " " * (len(marker) + 1)
-    return "\n".join(
-        [f"{unshown(marker)} {first}", *(f"{margin}{line}" if line else "" for line in rest)]
-    )
+    indented = re.sub(r"\n(?=[^\n])", "\n" + " " * (len(marker) + 1), text)
+    return f"{unshown(marker)} {indented}"
 
 
 def _items(element: HtmlElement) -> Iterator[tuple[str, HtmlElement]]:
@@ -125,24 +122,17 @@ def reference_drafts(inside: Sequence[Entry]) -> list[Draft]:
     for child, drafts in inside:
         is_field = child.tag == "dt" and bool(drafts) and drafts[0].text.endswith(":")
         if child.tag == "dt" and drafts and not is_field:
-            name = _ARGUMENTS.split(" ".join(drafts[0].text.split()), maxsplit=1)[0]
-            signature = ((name, own_id(child)),)
+            documented = _ARGUMENTS.split(" ".join(drafts[0].text.split()), maxsplit=1)[0]
+            signature = ((documented, own_id(child)),)
         own = [replace(one, signatures=signature + one.signatures) for one in drafts]
         if child.tag == "dd" and field and [one.kind for one in own] == [field.kind]:
-            own = [_field(field, own[0])]
-            found.pop()
+            name = found.pop()
+            text = f"{name.marked}{EDGE} {own[0].marked}"
+            ident = name.element_id or own[0].element_id
+            own = [replace(own[0], marked=text, span=span_of([name, *own]), element_id=ident)]
         found += own
         field = own[0] if is_field and len(own) == 1 else None
     return found
-
-
-def _field(name: Draft, value: Draft) -> Draft:
-    return replace(
-        value,
-        marked=f"{name.marked}{EDGE} {value.marked}",
-        span=span_of([name, value]),
-        element_id=name.element_id or value.element_id,
-    )
 
 
 def read_table(table: HtmlElement, tree: Tree) -> Draft:
@@ -190,5 +180,4 @@ def _cells(row: HtmlElement, carried: dict[int, list[Draft]], tree: Tree) -> Ite
 
 
 def _span(cell: HtmlElement, name: str) -> int:
-    value = cell.get(name) or "1"
-    return min(max(int(value), 1), _MAX_SPAN) if value.isdecimal() and len(value) < 4 else 1
+    return min(max(_number(cell.get(name), 1), 1), _MAX_SPAN)

@@ -30,8 +30,8 @@ from app.adapters.reading.tree import (
     parse,
 )
 from app.domain.document import Document, Site, SourceWarning
-from app.domain.links import BuiltPage, PageText
-from app.domain.urls import encoded_url
+from app.domain.link_check import BuiltPage
+from app.domain.urls import PageText, encoded_url
 from app.services.phases import Advance
 
 _MAX_ADDRESS = 2_000

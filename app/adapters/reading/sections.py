@@ -125,16 +125,9 @@ def _with_captions(drafts: Sequence[Draft]) -> list[Draft]:
 
 def _section(heading: Draft, level: int, parent: Section) -> Section:
     text, own = heading.text, _named(_SECTIONS, heading.text)
-    item = _named(_ITEMS, text)
-    if (
-        item is None
-        and own is None
-        and (
-            parent.holds is BlockKind.EXERCISE
-            or (parent.holds is BlockKind.GLOSSARY_ENTRY and parent.item is None and len(text) > 1)
-        )
-    ):
-        item = parent.holds
+    entries = parent.holds is BlockKind.GLOSSARY_ENTRY and parent.item is None and len(text) > 1
+    is_item = own is None and (entries or parent.holds is BlockKind.EXERCISE)
+    item = _named(_ITEMS, text) or (parent.holds if is_item else None)
     path = (*parent.path, text) if level else parent.path
     return Section(level, path, heading.element_id or parent.anchor, own or parent.holds, item)
 
@@ -195,7 +188,6 @@ def _term(entry: Draft, *, in_list: bool) -> str:
     marked = next(iter(entry.terms), "")
     begins = _LEADING_TERM.match(entry.text)
     if begins and (marked in begins["term"] if marked else in_list):
-        return (
-            begins["term"].strip() if marked or begins["term"].count(" ") < MAX_TERM_WORDS else ""
-        )
+        term = begins["term"].strip()
+        return term if marked or term.count(" ") < MAX_TERM_WORDS else ""
     return marked if entry.text.startswith(marked) and len(entry.text) > len(marked) + 2 else ""

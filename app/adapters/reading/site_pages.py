@@ -17,7 +17,7 @@ from app.adapters.reading.site_editions import find_editions
 from app.adapters.reading.source_files import SourceFiles, by_numbers
 from app.adapters.reading.table_of_contents import UNLISTED, Entry, listed_pages
 from app.adapters.reading.themes import UNKNOWN
-from app.domain.edition import Edition
+from app.domain.book_id import Edition
 from app.domain.errors import BookError, FileRefused
 from app.domain.urls import encoded_url
 
@@ -108,18 +108,17 @@ class _Edition:
         file = self._addresses.file_of(target)
         return file if file in self._files else ""
 
-    def _visited(self, top: str) -> Iterator[str]:
-        """Yield the files as links lead to them from the topmost, breadth first, then others."""
-        waiting, seen = deque([top]), set[str]()
-        for unlinked in ("", *self._files):
-            waiting += [unlinked] if unlinked else []
+    def _visited(self, top: str) -> dict[str, None]:
+        """Return the files as links lead to them from the topmost, breadth first, then others."""
+        seen: dict[str, None] = {}
+        for start in (top, *self._files):
+            waiting = deque([start])
             while waiting:
                 file = waiting.popleft()
-                if file not in seen:
-                    seen.add(file)
-                    yield file
-                    found = map(self._own, self._files[file].all_links)
-                    waiting += [one for one in found if one and one not in seen]
+                if file and file not in seen:
+                    seen[file] = None
+                    waiting += map(self._own, self._files[file].all_links)
+        return seen
 
     def opened(self, edition: Edition, base_url: str) -> OpenedBook:
         not_read = self._not_read()

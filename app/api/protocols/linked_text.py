@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.answer import Answer, AnswerFigure, Citation
-from app.domain.generated_text.fences import closes, fence_run
+from app.domain.generated_text.markup import closes, fence_run
 
 _FIGURES = re.compile(r"(?:\n\n\[[^\n]+\]\([^()\s]*\))+\s*\Z")
 _BRACKET = re.compile(r"[\[\]\\`<>!*_]")

@@ -32,10 +32,10 @@ from app.api.protocols.linked_text import linked
 from app.api.requests import BookName, ChatRequest, Question
 from app.api.responses import HitBody, as_json
 from app.bootstrap.application import Application
-from app.domain.answering.passage_text import passage_markdown
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import NO_BOOKS, InputError, RagError
+from app.domain.page_markdown import passage_markdown
 from app.domain.retrieval.query import SearchFilter
 from app.services.answer_question import whole_answer
 from app.services.book_scope import require_indexed

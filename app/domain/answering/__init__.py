@@ -1,11 +1,10 @@
 """Answering: question analysis, extraction, verification of citations, refusal.
 
-- the question: `request`, `conversation`, `intents`, `question_analysis`
+- the question: `request`, `intents`, `question_analysis`
 - whether the book answers it: `answerability`
 - chapters and exercises on request: `chapters`, `exercises`
-- extractive answers: `units`, `relevance`, `passages`, `extractive`, `passage_text`; what a text
-  is: `definitions`
+- extractive answers: `units`, `relevance`, `passages`, `extractive`
 - figures: `figures`
 - citations: `cited_answer`, `verification`
-- phrases and suggestions: `notices`, `follow_ups`
+- suggestions: `follow_ups`
 """

@@ -88,14 +88,12 @@ class Reading:
     """Normalised vector of the local model."""
 
 
-def support(paragraph: float, share: float, defined: float) -> float:
-    """Return the sum of a hit's features: `paragraph` from -1 to 1, the others from 0 to 1."""
-    return PARAGRAPH * paragraph + SHARE * share + DEFINED * defined
+def answerability(hits: Iterable[tuple[float, float, float]], covered: float) -> float:
+    """Return the probability that hits answer the question, 0 to 1.
 
-
-def answerability(hits: Iterable[float], covered: float) -> float:
-    """Return the probability that hits of this support answer the question, 0 to 1."""
-    best = max(hits, default=0.0)
+    Of each `paragraph`, from -1 to 1, `share` and `defined`, from 0 to 1, are given.
+    """
+    best = max((PARAGRAPH * p + SHARE * s + DEFINED * d for p, s, d in hits), default=0.0)
     return 1 / (1 + exp(-(best + COVERED * covered + BIAS)))
 
 

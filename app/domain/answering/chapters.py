@@ -21,7 +21,7 @@ from app.domain.answering.units import (
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.languages import LANGUAGES, in_any
+from app.domain.languages import in_any
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
 
@@ -31,9 +31,9 @@ MIN_SECTIONS, MAX_SECTIONS = 3, 30
 """Of an outline, if the text has as many."""
 _NO_TEXT = NEVER_QUOTED | {BlockKind.FIGURE, BlockKind.FOOTNOTE, BlockKind.REFERENCE}
 
-_SUMMARY_TITLE = re.compile(r"^(?:{0})\b|\b(?:{0})$".format(in_any(lambda one: one.summary)))
+_SUMMARY_TITLE = re.compile(r"^(?:{0})\b|\b(?:{0})$".format(in_any("summary")))
 """How the words of a summary's title start or end."""
-_FRONT_MATTER = frozenset(word for one in LANGUAGES.values() for word in one.front_matter.split())
+_FRONT_MATTER = frozenset(words(in_any("front_matter")))
 """Titles of pages before the first chapter, which are not counted."""
 _TITLE_NUMBER = re.compile(rf"(?:(?:{CHAPTER_NOUNS}) |第\s?)?(\d{{1,3}})(?=[.:)\s章课課讲講回]|$)")
 _FEWEST_NUMBERED = 2
@@ -80,17 +80,14 @@ def _numbers(chapters: Sequence[Chapter]) -> list[int | None]:
         count = sum(one is not None for one in numbers)
         if count >= max(_FEWEST_NUMBERED, _NUMBERED_SHARE * len(chapters)):
             return numbers
-    front = len([*takewhile(_is_front_matter, chapters[:-1])])
+    short = takewhile(lambda one: len(one.pages) == 1, chapters[:-1])
+    front = len([*takewhile(lambda one: _FRONT_MATTER.intersection(words(one.title)), short)])
     return [None] * front + [*range(1, len(chapters) - front + 1)]
 
 
 def _number_in_title(title: str) -> int | None:
     found = _TITLE_NUMBER.match(title.casefold())
     return int(found[1]) if found else None
-
-
-def _is_front_matter(chapter: Chapter) -> bool:
-    return len(chapter.pages) == 1 and bool(_FRONT_MATTER.intersection(words(chapter.title)))
 
 
 def page_of(chapter: Chapter, file: str) -> Chapter:

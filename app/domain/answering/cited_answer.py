@@ -19,10 +19,9 @@ from app.domain.answering.units import Unit
 from app.domain.answering.verification import CitationList, Verifier
 from app.domain.characters import without_invisible
 from app.domain.document import Span
-from app.domain.generated_text.citation_markers import without_markers
-from app.domain.generated_text.events import GeneratedCitation, GeneratedText, TextDiscarded
-from app.domain.generated_text.fences import LINE_MARK
 from app.domain.generated_text.link_policy import LinkPolicy
+from app.domain.generated_text.markup import LINE_MARK, without_markers
+from app.domain.generated_text.model_text import GeneratedCitation, GeneratedText, TextDiscarded
 from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, TextUnit
 from app.domain.prompts import recites_prompt
 
@@ -126,11 +125,6 @@ class CitedAnswerBuilder:
         shown = (one for one in self._statements if one.end <= len(self.text))
         return tuple(Statement(one.start, one.end, one.supported) for one in shown)
 
-    def _show(self) -> list[TextDelta | CitationFound]:
-        """Return what is new of the text, if enough of all of it is supported."""
-        enough = self._supporting >= MIN_SUPPORTED * len(self._statements) > 0
-        return self._until(len(self.text) if enough else self._shown)
-
     def _show_beginning(self) -> list[TextDelta | CitationFound]:
         """Return what is new of the longest beginning of which enough is supported."""
         until, supporting = self._shown, 0
@@ -148,7 +142,10 @@ class CitedAnswerBuilder:
         return [*([TextDelta(new)] if new else []), *map(CitationFound, found)]
 
     def _add(self, units: Sequence[TextUnit]) -> list[TextDelta | CitationFound]:
-        """Add units to the text, and verify them and the citations that waited for them."""
+        """Add units to the text, and verify them and the citations that waited for them.
+
+        Return what is new of the text, if enough of all of it is supported.
+        """
         for unit in units:
             self.recited = self.recited or recites_prompt(unit.text)
             if self.recited:
@@ -164,7 +161,8 @@ class CitedAnswerBuilder:
                 if self._numbered:
                     self._attribute(one)
         self._place_citations()
-        return self._show()
+        enough = self._supporting >= MIN_SUPPORTED * len(self._statements) > 0
+        return self._until(len(self.text) if enough else self._shown)
 
     def _edited(self, unit: TextUnit) -> tuple[_Stated, list[tuple[Span, Sequence[str]]]]:
         """Write the unit; return it, and the claims of its markers with what they cite."""

@@ -21,7 +21,7 @@ SAME_TERMS = 0.75
 FEWEST_TERMS = 3
 """Minimum number of terms of a question that is compared with exercises."""
 
-_LABEL_NOUNS = f"{EXERCISE_NOUNS}|{in_any(lambda one: one.label)}"
+_LABEL_NOUNS = f"{EXERCISE_NOUNS}|{in_any('label')}"
 _LABEL = re.compile(rf"(?<!\S)(?:{_LABEL_NOUNS})((?: \d{{1,3}}(?!\S))+)")
 _LABEL_WORDS = 6
 """Words in which a label is looked for: "3. Exercise 10.3" has four."""

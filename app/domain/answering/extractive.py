@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.domain.answer import AnswerPassage
-from app.domain.answering.passage_text import part_markdown
 from app.domain.answering.passages import choose, shown_part
 from app.domain.answering.relevance import Candidate
 from app.domain.answering.units import Unit, whole_unit
 from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import table_row
+from app.domain.page_markdown import part_markdown
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import joined_words
 

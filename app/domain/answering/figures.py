@@ -19,11 +19,9 @@ LEAST_SHARE = 0.5
 AROUND = 0.6
 """Factor on the weight of a term that only the headings or the paragraphs beside a figure have."""
 
-_NUMBERED = re.compile(
-    rf"(?:{in_any(lambda one: one.figure_number)})\s*(\d+(?:[.\-\u2013]\d+)*)", re.IGNORECASE
-)
-_POINTING = re.compile(in_any(lambda one: one.figure_here), re.IGNORECASE)
-_ASKING = re.compile(in_any(lambda one: one.figure_wanted), re.IGNORECASE)
+_NUMBERED = re.compile(rf"(?:{in_any('figure_number')})\s*(\d+(?:[.\-\u2013]\d+)*)", re.IGNORECASE)
+_POINTING = re.compile(in_any("figure_here"), re.IGNORECASE)
+_ASKING = re.compile(in_any("figure_wanted"), re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from app.domain.answering.definitions import names_objectives, names_term, subject_match
 from app.domain.answering.exercises import TASKS
-from app.domain.answering.notices import notices
+from app.domain.answering.units import names_objectives
 from app.domain.characters import without_invisible
 from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.definitions import names_term, subject_match
 from app.domain.document import BlockKind
+from app.domain.languages import in_any, known_language, notices
 from app.domain.retrieval.query import Hit
 from app.domain.terms import Terms
 
@@ -26,31 +27,15 @@ _LONGEST_HEADING = 3
 """Maximum number of words of a heading that is a term."""
 _ENDINGS = " \t:;,.\"'\u201c\u201d*"
 _LEADING_ARTICLE = re.compile(r"^(?:the|an?) ")
-_LABEL = re.compile(
-    r"(?:notes?|n\.?b\.?|remarks?|tips?|hints?|warnings?|caution|danger|important|info|examples?"
-    r"|exercises?|questions?|answers?|solutions?|problems?|proof|theorem|lemma|definition|summary"
-    r"|step|figure|table|listing|chapter|section|part|todo|update|result|output|input|pros?|cons?"
-    r"|usage|goals?|key \w+)|.* \d[\d.]*|\W.*",
-    re.IGNORECASE,
-)
+_LABEL = re.compile(rf"(?:{in_any('labels')})|.* \d[\d.]*|\W.*", re.IGNORECASE)
 """Marked texts that name the kind of a paragraph and not its subject, and those with a number."""
-_REFERS = re.compile(r"\b(?:following|above|below|these)\b", re.IGNORECASE)
+_REFERS = re.compile(rf"\b(?:{in_any('beside')})\b", re.IGNORECASE)
 """Words of a question that is not understood away from its page."""
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s")
 _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
 
-_DETERMINED = (
-    "build run train test read change turn deploy update remove load save call start stop check"
-    " set get compile launch override overwrite render share sort store track view wrap"
-)
-_VERBS = (
-    "add apply avoid choose compress compute configure convert create define design detect find"
-    " give handle implement import improve install keep know make measure merge prevent reduce"
-    " refactor replace show solve split use validate write"
-)
-"""Verbs of headings such as "Merging lists". Those of `_DETERMINED` need an article, because their
-gerund also qualifies a noun: "Running time", "Building blocks"."""
-
+_TASKS = known_language("en").tasks.split()
+_TASKS_ON = known_language("en").tasks_on.split()
 _ARTICLE = r"(?:an?|the|your|our|my)\s"
 
 
@@ -60,10 +45,10 @@ def _gerund(verb: str) -> str:
     return f"{verb.removesuffix('e')}ing"
 
 
-_BY_GERUND = {_gerund(verb): verb for verb in f"{_DETERMINED} {_VERBS}".split()}
+_BY_GERUND = {_gerund(verb): verb for verb in (*_TASKS_ON, *_TASKS)}
 _GERUNDS = (
-    rf"(?P<gerund>{'|'.join(map(_gerund, _VERBS.split()))}"
-    rf"|(?:{'|'.join(map(_gerund, _DETERMINED.split()))})(?=\s{_ARTICLE}))"
+    rf"(?P<gerund>{'|'.join(map(_gerund, _TASKS))}"
+    rf"|(?:{'|'.join(map(_gerund, _TASKS_ON))})(?=\s{_ARTICLE}))"
 )
 _IMPERATIVES = rf"(?P<verb>{'|'.join(_BY_GERUND.values())})(?=\s{_ARTICLE})"
 _SEVERAL = re.compile(r"[:;]|\b(?:and|or)\s+\w+ing\b|\w+ing\s+(?:and|or)\b", re.IGNORECASE)
@@ -94,14 +79,10 @@ def suggestions(
     for hit in hits:
         for subject, question, passage in _questions(hit.chunk, terms, language):
             about = terms(subject)
-            if about and not _REFERS.search(question) and not _is_covered(about, seen):
+            covered = any(len(about & one) > _SAME * len(about) for one in seen)
+            if about and not covered and not _REFERS.search(question):
                 seen.append(about)
                 yield Suggestion(without_invisible(question), passage)
-
-
-def _is_covered(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
-    """Whether one of the subjects seen has more than the share `_SAME` of these terms."""
-    return any(len(about & one) > _SAME * len(about) for one in seen)
 
 
 def _questions(chunk: Chunk, terms: Terms, language: str) -> Iterator[tuple[str, str, Passage]]:
@@ -117,13 +98,9 @@ def _questions(chunk: Chunk, terms: Terms, language: str) -> Iterator[tuple[str,
                 yield term, notices(language).term_question.format(term), passage
     for passage in chunk.passages:
         text = " ".join(passage.text.split())
-        if passage.kind is BlockKind.EXERCISE and _is_question(text):
+        one = text.endswith("?") and not re.search(r"[.?!:\]]\s", text)
+        if passage.kind is BlockKind.EXERCISE and one and len(text) <= _LONGEST_EXERCISE:
             yield text, text, passage
-
-
-def _is_question(exercise: str) -> bool:
-    one = not re.search(r"[.?!:\]]\s", exercise)
-    return one and exercise.endswith("?") and len(exercise) <= _LONGEST_EXERCISE
 
 
 def _of_heading(heading: str, chunk: Chunk, terms: Terms, language: str) -> str:

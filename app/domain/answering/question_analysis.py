@@ -19,10 +19,10 @@ EARLIER_TURN = 0.5
 _LONGEST_TERM = 4
 """Maximum number of words of X in "what is X?"; a longer X is not a term."""
 
-_LIST_REQUEST = re.compile(rf"\b(?:{in_any(lambda one: one.lists)})\b")
+_LIST_REQUEST = re.compile(rf"\b(?:{in_any('lists')})\b")
 _CODE_REQUEST = re.compile(
-    rf"\b(?:{in_any(lambda one: '' if one.unspaced else one.code)})\b"
-    rf"|{in_any(lambda one: one.code if one.unspaced else '')}"
+    rf"\b(?:{in_any('code')})\b"
+    rf"|{in_any('unspaced_code')}"
 )
 
 

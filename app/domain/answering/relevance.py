@@ -13,20 +13,17 @@ from dataclasses import dataclass, field, replace
 from operator import mul
 from typing import NamedTuple
 
-from app.domain.answering.definitions import (
-    ASKS_OBJECTIVES,
-    defines,
-    states_objectives,
-    subject_match,
-)
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.units import (
+    ASKS_OBJECTIVES,
     SplitSentences,
     Unit,
     announces,
+    states_objectives,
     units_of,
 )
 from app.domain.chunking.chunk import Passage
+from app.domain.definitions import defines, subject_match
 from app.domain.document import BlockKind
 from app.domain.fences_and_tables import table_rows
 from app.domain.retrieval.query import ContextPassage
@@ -164,13 +161,10 @@ class Relevance:
     def scored(self, paragraphs: Sequence[Candidate]) -> list[Candidate]:
         """Return all paragraphs of a context with scores."""
         best = max((one.source.score for one in paragraphs), default=0.0) or 1.0
-        found = []
-        for at, one in enumerate(paragraphs):
-            scored = self._units(one, one.source.score / best, self.readings.get(at, 0.0))
-            found.append(replace(one, scored=[*scored]))
-        return found
+        read = enumerate(paragraphs)
+        return [replace(one, scored=[*self._units(one, at, best)]) for at, one in read]
 
-    def _units(self, one: Candidate, retrieval: float, reading: float) -> Iterator[ScoredUnit]:
+    def _units(self, one: Candidate, at: int, best: float) -> Iterator[ScoredUnit]:
         passage, question = one.source.passage, self.question
         lead_in = question.terms(one.lead_in)
         around = question.terms(" ".join((*passage.heading_path, passage.text)))
@@ -178,11 +172,11 @@ class Relevance:
         evidence = _LISTING if is_listing and passage.kind not in question.asked_kinds else 1.0
         for unit in one.units:
             features = Features(
-                retrieval=retrieval,
+                retrieval=one.source.score / best,
                 coverage=evidence * self._weight(question.terms(unit.text) | lead_in),
                 context=evidence * self._weight(around | lead_in),
                 similarity=self.cosines.get(one.compared(unit), 0.0),
-                reading=reading,
+                reading=self.readings.get(at, 0.0),
                 definition=max(self._row(unit), self._definition(unit)),
                 form=float(passage.kind in question.asked_kinds),
                 caption=float(passage.kind is BlockKind.FIGURE),

@@ -9,12 +9,13 @@ from functools import lru_cache
 from itertools import chain
 from typing import TypeAlias
 
-from app.domain.answering.definitions import only_refers
 from app.domain.chunking.chunk import Passage
+from app.domain.definitions import only_refers
 from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import is_fence_or_table, table_rows, whole_lines
+from app.domain.languages import in_any
 from app.domain.retrieval.query import ContextPassage
-from app.domain.scripts import word_count
+from app.domain.terms import word_count
 
 SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 """(text, ISO 639-1 code) -> half-open spans of its sentences."""
@@ -42,6 +43,8 @@ _SENTENCE_END = re.compile(
     "[.!?\u2026\u0964\u061f\u06d4\u1362\u17d4]['\")\\]*_\u2019\u201d\u00bb]*(?=\\s|$)"
     "|[\u3002\uff01\uff0e\uff1f\uff61]['\")\\]\u2019\u201d\u300d\u300f\uff09]*"
 )
+ASKS_OBJECTIVES = in_any("asks_objectives").replace("|", " ")
+_OBJECTIVES = re.compile(rf"\b(?:{in_any('objectives')})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +180,21 @@ def ends_in_sentence(text: str) -> bool:
 def announces(passage: Passage) -> bool:
     """Whether the text introduces the next one."""
     return passage.kind not in WHOLE and passage.text.rstrip().endswith(INTRODUCING)
+
+
+def states_objectives(passage: Passage, before: Passage | None) -> bool:
+    """Whether the paragraph says what the reader will learn: "you will be able to: ...".
+
+    `before` is the paragraph before it, which may announce a list.
+    """
+    text = passage.text.strip()
+    titled = passage.kind is BlockKind.ADMONITION and _OBJECTIVES.match(text)
+    headed = any(map(names_objectives, passage.heading_path[-1:]))
+    texts = [text, before.text if before and passage.kind is BlockKind.LIST else ""]
+    announced = any(one.rstrip().endswith(":") and names_objectives(one) for one in texts)
+    return bool(headed or titled or announced)
+
+
+def names_objectives(heading: str) -> bool:
+    """Whether a section with this heading states objectives."""
+    return _OBJECTIVES.search(heading) is not None

@@ -95,14 +95,9 @@ class Verifier:
 
     def supports(self, claim: str, paragraph_ids: Iterable[str]) -> bool:
         """Whether these paragraphs together support the claim."""
-        ids = [*paragraph_ids]
-        heads = [
-            head
-            for one in ids
-            for piece in self.paragraphs[one]
-            for head in piece.passage.heading_path
-        ]
-        return self._is_supported(claim, "\n".join(self._texts[one] for one in ids), heads)
+        pieces = [piece.passage for one in paragraph_ids for piece in self.paragraphs[one]]
+        heads = [head for one in pieces for head in one.heading_path]
+        return self._is_supported(claim, "\n".join(one.text for one in pieces), heads)
 
     def attribute(self, sentence: str) -> Unit | None:
         """Return the quote that supports a sentence without a citation, or None.

@@ -62,7 +62,6 @@ def build_chunks(
             chunk_index=index,
             file=document.file,
             position=document.position,
-            text_content=text,
             token_count=count_tokens(text),
             overlap_start=repeated[index],
             overlap_end=repeated[index + 1],

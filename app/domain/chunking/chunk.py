@@ -63,9 +63,6 @@ class Chunk:
     file: str
     position: int
     """The document's position in the book's reading order, from 0."""
-    text_content: str
-    """The texts of the passages, joined by blank lines. Headings of the path are in it only if the
-    chunk has no other text."""
     token_count: int
     """Tokens of `text_content`, by tiktoken cl100k_base."""
     overlap_start: int
@@ -90,6 +87,11 @@ class Chunk:
     is that of `embedding_text` alone."""
     chapter_number: int = 0
     """The number that the site shows for the chapter; 0 if none."""
+
+    @property
+    def text_content(self) -> str:
+        """The texts of the passages; headings of the path only if the chunk has no other text."""
+        return "\n\n".join(passage.text for passage in self.passages)
 
     @property
     def paragraph_id(self) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 from app.domain.document import BlockKind, Span
-from app.domain.errors import UnknownStrategy
 
 
 class StrategyName(StrEnum):
@@ -23,23 +21,10 @@ class StrategyName(StrEnum):
     LATE = "late"
 
 
-_ASCENDING = ("minimum", "low", "high", "maximum")
-"""Sizes of which none may exceed the next."""
-
-
-def _require_sound(
-    config: PackingConfig | FixedConfig | RecursiveConfig, *ascending: str, target: str
-) -> None:
-    """ValueError if sizes contradict each other."""
-    order = [*pairwise(ascending), *([("overlap", target)] if config.overlap else [])]
-    for name, other in order:
-        size, bound = getattr(config, name), getattr(config, other)
-        if size > bound or (size == bound and name == "overlap"):
-            relation = "be below" if name == "overlap" else "not be above"
-            message = f"{name} {size} must {relation} {other} {bound}"
-            raise ValueError(message)
-    if min(config.overlap, getattr(config, (*ascending, target)[0])) < 0:
-        message = "no size may be negative"
+def _require(sound: bool, rule: str) -> None:
+    """ValueError, with the rule that the settings break."""
+    if not sound:
+        message = f"the settings need {rule}"
         raise ValueError(message)
 
 
@@ -56,7 +41,9 @@ class PackingConfig:
     """Target overlap with the previous chunk, in whole sentences, items or blocks."""
 
     def __post_init__(self) -> None:
-        _require_sound(self, *_ASCENDING, target="high")
+        ascending = 0 <= self.minimum <= self.low <= self.high <= self.maximum
+        _require(ascending, "0 <= minimum <= low <= high <= maximum")
+        _require(0 <= self.overlap < max(self.high, 1), "0 <= overlap < high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +58,8 @@ class SemanticConfig(PackingConfig):
 
     def __post_init__(self) -> None:
         PackingConfig.__post_init__(self)
-        if not 0 <= self.percentile <= 100 or self.window < 0:
-            message = "percentile must be from 0 to 100, window 0 or more"
-            raise ValueError(message)
+        sound = 0 <= self.percentile <= 100 and self.window >= 0
+        _require(sound, "0 <= percentile <= 100 and 0 <= window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +72,7 @@ class FixedConfig:
     """End a chunk at the last sentence end in its second half, if there is one."""
 
     def __post_init__(self) -> None:
-        _require_sound(self, target="size")
+        _require(0 <= self.overlap < self.size, "0 <= overlap < size")
 
 
 class Separators(StrEnum):
@@ -105,7 +91,7 @@ class RecursiveConfig:
     separators: Separators = Separators.TEXT
 
     def __post_init__(self) -> None:
-        _require_sound(self, target="size")
+        _require(0 <= self.overlap < self.size, "0 <= overlap < size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +102,18 @@ class AutoConfig:
 
 
 _StrategyConfig: TypeAlias = PackingConfig | FixedConfig | RecursiveConfig | AutoConfig
-_IN_TOKENS = (*_ASCENDING, "overlap", "size")
+_IN_TOKENS = ("minimum", "low", "high", "maximum", "overlap", "size")
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkingConfig:
     strategy: StrategyName = StrategyName.STRUCTURE
-    structure: PackingConfig = field(default_factory=PackingConfig)
-    fixed: FixedConfig = field(default_factory=FixedConfig)
-    recursive: RecursiveConfig = field(default_factory=RecursiveConfig)
+    structure: PackingConfig = PackingConfig()
+    fixed: FixedConfig = FixedConfig()
+    recursive: RecursiveConfig = RecursiveConfig()
     sentence: PackingConfig = PackingConfig(512, 512, 50, 768, 50)
-    auto: AutoConfig = field(default_factory=AutoConfig)
-    semantic: SemanticConfig = field(default_factory=SemanticConfig)
+    auto: AutoConfig = AutoConfig()
+    semantic: SemanticConfig = SemanticConfig()
     late: PackingConfig = PackingConfig(overlap=0)
     """Chunks do not overlap, since their vectors include the context."""
     exclude: tuple[BlockKind, ...] = ()
@@ -148,15 +134,6 @@ def _scaled(config: _StrategyConfig, scale: float) -> _StrategyConfig:
     names = [each.name for each in fields(config) if each.name in _IN_TOKENS]
     sizes: dict[str, Any] = {name: int(getattr(config, name) * scale) for name in names}
     return replace(config, **sizes)
-
-
-def strategy_name(name: str) -> StrategyName:
-    """Return the strategy of this name. UnknownStrategy, listing all names, if there is none."""
-    try:
-        return StrategyName(name)
-    except ValueError as error:
-        message = f"unknown chunking strategy {name!r}; choose one of: {', '.join(StrategyName)}"
-        raise UnknownStrategy(message) from error
 
 
 @dataclass(frozen=True)

@@ -1,55 +1,32 @@
-"""The strategies `fixed`, `recursive` and `auto`, which cut a document's text as one string."""
+"""The strategies `fixed` and `recursive`, which cut a document's text as one string."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from app.domain.chunking.builder import GAP, ChunkDraft
-from app.domain.chunking.config import (
-    ChunkingConfig,
-    ChunkingTools,
-    FixedConfig,
-    Separators,
-)
+from app.domain.chunking.config import ChunkingTools, FixedConfig, RecursiveConfig, Separators
 from app.domain.chunking.pieces import Piece
-from app.domain.chunking.sentences import sentence
 from app.domain.document import Block, BlockKind, Document, Span
 from app.domain.fences_and_tables import fence_lines
-from app.domain.scripts import word_count
 
 _SENTENCE_END = re.compile(r"[.!?](?=\s)")
-_MARKUP = frozenset({BlockKind.HEADING, BlockKind.LIST, BlockKind.TABLE, BlockKind.CODE})
-_MARKED = 0.02
-"""Least share of headings, lists, tables and code among blocks to cut it as Markdown."""
 
 
-def fixed(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:  # noqa: ARG001 - as all strategies
+def fixed(document: Document, sizes: FixedConfig, tools: ChunkingTools) -> list[ChunkDraft]:  # noqa: ARG001 - as all strategies
     """Cut into windows of a fixed number of characters; the next one repeats the end."""
-    return _cut(document, lambda text: _windows(text, config.fixed))
+    return cut(document, lambda text: _windows(text, sizes))
 
 
-def recursive(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
+def recursive(document: Document, sizes: RecursiveConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Cut at a hierarchy of separators."""
-    sizes = config.recursive
     markdown = sizes.separators is Separators.MARKDOWN
-    return _cut(document, lambda text: tools.split_recursively(text, sizes), markdown=markdown)
+    return cut(document, lambda text: tools.split_recursively(text, sizes), markdown=markdown)
 
 
-def auto(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
-    """Keep short documents whole; cut those with mark-up recursively, others by sentences."""
-    blocks = document.blocks
-    if sum(word_count(block.text) for block in blocks) < config.auto.whole_below_words:
-        return _cut(document, lambda text: [(0, len(text))])
-    if sum(block.kind in _MARKUP for block in blocks) < _MARKED * len(blocks):
-        return sentence(document, config, tools)
-    sizes = replace(config.recursive, separators=Separators.MARKDOWN)
-    return recursive(document, replace(config, recursive=sizes), tools)
-
-
-def _cut(
+def cut(
     document: Document, split: Callable[[str], Iterable[Span]], *, markdown: bool = False
 ) -> list[ChunkDraft]:
     """Return the chunks that `split` makes of the blocks' texts, joined by blank lines.

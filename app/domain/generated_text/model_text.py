@@ -1,13 +1,52 @@
-"""The text of one response of a model, cleaned before anything else reads it."""
+"""What a model sends while it writes an answer; its text is cleaned before anything reads it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
 
+from app.domain.answer import Usage
 from app.domain.characters import well_formed
-from app.domain.generated_text.events import GeneratedText, TextDiscarded
 from app.domain.prompts import NO_ANSWER
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedText:
+    text: str
+    numbered: tuple[str, ...] = ()
+    """Ids of the paragraphs that markers [1], [2], ... in the text cite, so that uncited sentences
+    can be attributed during the stream. Without them, citations may come until the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedCitation:
+    """These words of the answer, at or near its offset `start`, are supported by the paragraphs.
+
+    They may follow later.
+    """
+
+    start: int
+    words: str
+    paragraph_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextDiscarded:
+    """The text so far was not the answer but the model's reasoning; offsets start again."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedEnd:
+    usage: Usage
+    finish_reason: str
+    truncated: bool = False
+    """Whether the model reached its maximum of tokens."""
+
+
+GeneratorEvent: TypeAlias = GeneratedText | GeneratedCitation | TextDiscarded | GeneratedEnd
+
 
 MAX_CHARACTERS = 32_000
 """Limit on the text of one answer, whatever `max_tokens` the server was asked for."""

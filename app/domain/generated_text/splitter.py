@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.document import Span
-from app.domain.generated_text.citation_markers import MARKER, MAYBE_MARKER
-from app.domain.generated_text.fences import closes, fence_run
+from app.domain.generated_text.markup import MARKER, MAYBE_MARKER, closes, fence_run
 
 UNIT_CHARS = 1_000
 """A longer sentence is cut at a blank."""

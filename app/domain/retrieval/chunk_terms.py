@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.definitions import definition_targets, heading_forms, term_forms
 from app.domain.document import BlockKind
 from app.domain.languages import known_language
-from app.domain.retrieval.definition_terms import definition_targets, heading_forms, term_forms
 
 TermsOf: TypeAlias = Callable[[str, str], list[int]]
 """(text, language) -> term ids in order, with repeats and without stop words."""

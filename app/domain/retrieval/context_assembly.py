@@ -6,15 +6,17 @@ overlapping or adjacent parts of a paragraph become one. A passage is taken whol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from operator import attrgetter
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.fences_and_tables import is_fence_or_table, whole_lines
 from app.domain.retrieval.query import ContextPassage, Hit
-from app.domain.scripts import script_scale
+from app.domain.terms import script_scale
 
 _Section: TypeAlias = tuple[str, str, tuple[str, ...]]
 _Paragraph: TypeAlias = tuple[str, str, str | int]
@@ -37,7 +39,8 @@ def assemble(
     texts = (passage.text for hit in hits for passage in hit.chunk.passages)
     left = int(token_budget * script_scale(texts, count_tokens))
     kept: dict[_Paragraph, list[ContextPassage]] = {}
-    for hit in sorted(hits, key=_by_score):
+    order = attrgetter("chunk.book", "chunk.position", "chunk.chunk_index", "chunk.chunk_id")
+    for hit in sorted(hits, key=lambda one: (-one.score, *order(one))):
         for passage in hit.chunk.own_passages:
             if passage.kind is BlockKind.HEADING:
                 continue
@@ -47,7 +50,7 @@ def assemble(
             growth = sum(one.tokens for one in after) - sum(one.tokens for one in before)
             if growth <= max(left, 0):
                 kept[place], left = after, left - growth
-    return _in_reading_order(kept, [hit.chunk for hit in hits])
+    return _in_reading_order(chain.from_iterable(kept.values()))
 
 
 def _with_part(
@@ -57,22 +60,17 @@ def _with_part(
     beside = [one for one in kept if _adjoin(one.passage, part)]
     (whole,) = _joined([*(one.passage for one in beside), part])
     score = max([hit.score, *(one.score for one in beside)])
-    joined = _found_in(beside[0].chunk if beside else hit.chunk, whole, score, count_tokens)
+    chunk = beside[0].chunk if beside else hit.chunk
+    joined = ContextPassage(whole, chunk, score, count_tokens(whole.text))
     return [*(one for one in kept if one not in beside), joined]
 
 
 def context_of(chunks: Iterable[Chunk], count_tokens: Callable[[str], int]) -> list[ContextPassage]:
     """Return every paragraph of these chunks once, in reading order, headings included."""
     return [
-        _found_in(chunk, passage, 1.0, count_tokens) for chunk, passage in paragraphs_of(chunks)
+        ContextPassage(passage, chunk, 1.0, count_tokens(passage.text))
+        for chunk, passage in paragraphs_of(chunks)
     ]
-
-
-def _found_in(
-    chunk: Chunk, passage: Passage, score: float, count_tokens: Callable[[str], int]
-) -> ContextPassage:
-    section = passage.heading_path[-1] if passage.heading_path else chunk.section
-    return ContextPassage(passage, chunk, section, score, count_tokens(passage.text))
 
 
 def whole_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
@@ -87,39 +85,27 @@ def paragraphs_of(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Passage]]:
     If parts of a paragraph are missing, it is several passages.
     """
     held: dict[_Paragraph, list[tuple[Chunk, Passage]]] = {}
-    for chunk in _in_order(chunks):
+    for chunk in sorted(chunks, key=lambda one: (one.book, one.position, one.chunk_index)):
         for passage in chunk.passages:
             held.setdefault(_paragraph(chunk, passage), []).append((chunk, passage))
     for found in sorted(held.values(), key=lambda one: (one[0][0].position, one[0][1].start)):
         yield from ((found[0][0], one) for one in _joined(passage for _, passage in found))
 
 
-def _in_order(chunks: Iterable[Chunk]) -> list[Chunk]:
-    return sorted(chunks, key=lambda chunk: (chunk.book, chunk.position, chunk.chunk_index))
-
-
 def _paragraph(chunk: Chunk, passage: Passage) -> _Paragraph:
     return (chunk.book, chunk.file, passage.paragraph_id or passage.start)
 
 
-def _by_score(hit: Hit) -> tuple[float, str, int, int, str]:
-    chunk = hit.chunk
-    return (-hit.score, chunk.book, chunk.position, chunk.chunk_index, chunk.chunk_id)
-
-
-def _in_reading_order(
-    kept: Mapping[_Paragraph, Sequence[ContextPassage]], chunks: Iterable[Chunk]
-) -> tuple[ContextPassage, ...]:
-    """Sort by section, then by place; passages that begin at one place by their first chunk."""
-    every = ((chunk, passage) for chunk in _in_order(chunks) for passage in chunk.passages)
-    places = dict.fromkeys(_paragraph(*one) for one in every)
-    listed = [one for place in places for one in kept.get(place, ())]
+def _in_reading_order(kept: Iterable[ContextPassage]) -> tuple[ContextPassage, ...]:
+    """Sort by section, then by place; passages that begin at one place by their chunk."""
+    listed = [*kept]
     best: dict[_Section, float] = {}
     for one in listed:
         best[_section(one)] = max(one.score, best.get(_section(one), 0.0))
 
-    def key(one: ContextPassage) -> tuple[float, _Section, int, int]:
-        return (-best[_section(one)], _section(one), one.passage.start, one.passage.offset)
+    def key(one: ContextPassage) -> tuple[float, _Section, int, int, int]:
+        section, passage = _section(one), one.passage
+        return (-best[section], section, passage.start, passage.offset, one.chunk.chunk_index)
 
     return tuple(sorted(listed, key=key))
 

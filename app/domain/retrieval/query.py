@@ -27,6 +27,17 @@ class SparseVector:
     values: tuple[float, ...]
 
 
+def blend(question: SparseVector, background: Iterable[tuple[SparseVector, float]]) -> SparseVector:
+    """Add background terms, each with its highest weight; the question's own terms keep theirs."""
+    weights: dict[int, float] = {}
+    for vector, weight in background:
+        for term, value in zip(vector.indices, vector.values, strict=True):
+            weights[term] = max(weights.get(term, 0.0), weight * value)
+    weights.update(zip(question.indices, question.values, strict=True))
+    terms = sorted(weights)
+    return SparseVector(tuple(terms), tuple(weights[term] for term in terms))
+
+
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
     """Restricts the chunks searched. Fields are combined by AND; an empty tuple allows all."""
@@ -35,7 +46,7 @@ class SearchFilter:
     files: tuple[str, ...] = ()
     chapters: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
-    """Page keys, see `app.domain.links.page_key`."""
+    """Page keys, see `app.domain.urls.page_key`."""
     kinds: tuple[BlockKind, ...] = ()
     """Chunks with a passage of one of these kinds."""
     paragraph_ids: tuple[str, ...] = ()
@@ -126,10 +137,13 @@ class ContextPassage:
     passage: Passage
     chunk: Chunk
     """A chunk with it; all are of the same book, file and chapter."""
-    section: str
     score: float
     """Best score of the hits it comes from."""
     tokens: int
+
+    @property
+    def section(self) -> str:
+        return self.passage.heading_path[-1] if self.passage.heading_path else self.chunk.section
 
     @property
     def book(self) -> BookId:

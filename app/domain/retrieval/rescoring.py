@@ -25,7 +25,7 @@ _WINDOW = 3
 """Sentences in a window."""
 
 _PAGE_DEPTH = 3
-"""Number of best chunks whose scores make up the page score."""
+"""Number of best chunks the sum of whose scores is the page score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,8 @@ class QuestionTerms:
         share of the question that each is. `vector` is the local model's, to compare with headings.
         """
         self.vector = vector or array("f")
-        weights = weights or {}
-        self._weights = {term: weights.get(term, 1.0) for term in terms}
-        self._distinct = frozenset(terms)
-        self.held: Callable[[Iterable[int]], frozenset[int]] = self._distinct.intersection
+        self._weights = {term: (weights or {}).get(term, 1.0) for term in terms}
+        self.held: Callable[[Iterable[int]], frozenset[int]] = frozenset(terms).intersection
         """Return the question's terms that are among the given ones."""
         self._total = sum(self._weights.values()) or 1.0
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
@@ -121,14 +119,17 @@ def rescore(
         + weights.similar * max(0.0, cosine)
         for hit, of_chunk, cosine in zip(hits, terms, similar or [0.0] * len(hits), strict=True)
     ]
-    pages = _page_scores(hits, scores)
-    best = max(pages.values(), default=0.0) or 1.0
-    for position, hit in enumerate(hits):
-        scores[position] += weights.page * pages[_page(hit)] / best
-    total = weights.total
+    pages = [(hit.chunk.book, hit.chunk.file) for hit in hits]
+    by_page: dict[_Page, list[float]] = {}
+    for page, score in zip(pages, scores, strict=True):
+        by_page.setdefault(page, []).append(score)
+    page_scores = {page: sum(nlargest(_PAGE_DEPTH, found)) for page, found in by_page.items()}
+    best = max(page_scores.values(), default=0.0) or 1.0
+    for position, page in enumerate(pages):
+        scores[position] += weights.page * page_scores[page] / best
     return [
-        replace(hits[position], score=max(0.0, score) / total)
-        for position, score in _ranked([_page(hit) for hit in hits], scores, weights.crowding)
+        replace(hits[position], score=max(0.0, score) / weights.total)
+        for position, score in _ranked(pages, scores, weights.crowding)
     ]
 
 
@@ -156,18 +157,6 @@ def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: Rescorin
         + weights.defined * question.defined_share(chunk.defined)
         + weights.named * question.defined_share(chunk.headed)
     )
-
-
-def _page(hit: Hit) -> _Page:
-    return (hit.chunk.book, hit.chunk.file)
-
-
-def _page_scores(hits: Sequence[Hit], scores: Sequence[float]) -> dict[_Page, float]:
-    """Return for each page the sum of its `_PAGE_DEPTH` best scores."""
-    by_page: dict[_Page, list[float]] = {}
-    for hit, score in zip(hits, scores, strict=True):
-        by_page.setdefault(_page(hit), []).append(score)
-    return {page: sum(nlargest(_PAGE_DEPTH, found)) for page, found in by_page.items()}
 
 
 def _ranked(

@@ -1,7 +1,8 @@
-"""Definition questions: "What is osmosis?", "define osmosis", "Was heißt Osmose?".
+"""Definitions: the terms that a question may ask for, and the texts that define or refer to them.
 
-No question patterns are needed. Without stop words and the words that frame a term, only the term
-is left; if it equals a defined term, the question asks for its definition.
+No question patterns are needed ("What is osmosis?", "define osmosis", "Was heißt Osmose?"). Without
+stop words and the words that frame a term, only the term is left; if it equals a defined term, the
+question asks for its definition.
 """
 
 from __future__ import annotations
@@ -9,6 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Sequence
+
+from app.domain.chunking.chunk import Passage
+from app.domain.languages import in_any
+from app.domain.terms import Terms
 
 LEAST_SHARE = 0.4
 """Least share of a question's terms that may be the term to define."""
@@ -18,7 +23,7 @@ LONGEST_PART = 4
 _NUMBER = re.compile(r"\d+(?:\.\d+)*[.:)]?\s+")
 _SUBTITLE = re.compile(r":\s+|\s+[\u2013\u2014-]\s+")
 _REFERS = re.compile(
-    r"\W*(?:see|cf|siehe|véase|ver|voir|vedi)\b\.?(?: (?:also|auch|también|aussi|anche)\b)?:?"
+    rf"\W*(?:{in_any('refers')})\b[.:]*"
     r" (?P<term>[^\s.!?]\S*?(?: [^\s.!?]\S*?){0,5}?)\W*",
     re.IGNORECASE,
 )
@@ -27,6 +32,21 @@ _BRACKETED = re.compile(r"([^()]*[^()\s])\s*\(([^()]+)\)\s*([^()\s][^()]*)?")
 _ABBREVIATION = (2, 3)
 """Letters of an abbreviation in lower case, such as "tf"."""
 _ALSO = re.compile(r"\s*(?:also|or)\b,?\s*", re.IGNORECASE)
+_DETERMINER = rf"(?:{in_any('determiners')})\b"
+_DEFINES = re.compile(
+    rf"\b(?:{in_any('copula')})(?=\s+{_DETERMINER})"
+    rf"|\b(?:{in_any('defines')})\b"
+    rf"|(?::|[\u2013\u2014]|\s-\s)(?=\s*(?-i:An?\b|{_DETERMINER}))",
+    re.IGNORECASE,
+)
+"""What follows a term that is defined, and not a label as in "Usage: Call it ..."."""
+_CALLED = re.compile(
+    rf"\b(?:{in_any('called')})\s+(?:{_DETERMINER}\s+)?"
+    r"(?P<name>[^\s,;:.()]+(?:\s+[^\s,;:.()]+){0,4})",
+    re.IGNORECASE,
+)
+_POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
+_AFTER_TERM = re.compile(r"\s*(?:(?::|[.;,\u2013\u2014-]+(?=\s))\s*)?")
 
 
 def term_forms(term: str) -> tuple[str, ...]:
@@ -55,6 +75,18 @@ def heading_forms(heading: str) -> tuple[str, ...]:
     name = _NUMBER.sub("", heading, count=1) if heading[:1].isdigit() else heading
     before = _SUBTITLE.split(name, maxsplit=1)[0]
     return term_forms(name) if before == name else (*term_forms(name), *term_forms(before))
+
+
+def definition_in(passage: Passage) -> str:
+    """Return the passage's text without the leading terms."""
+    text, at = passage.text, 0
+    for term in passage.terms:
+        folded = term.casefold()
+        # Case folding never shortens a text, so a slice of this length is enough.
+        if text[at : at + len(folded)].casefold().startswith(folded):
+            after = _AFTER_TERM.match(text, at + len(term))
+            at = after.end() if after else len(text)
+    return text[at:]
 
 
 def referred_to(definition: str) -> str:
@@ -94,3 +126,39 @@ def definition_id(terms: Sequence[int]) -> int:
     """Return the sparse-vector term that marks a definition of `terms`: unsigned 32 bits."""
     text = " ".join(map(str, terms))
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big")
+
+
+def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
+    """Whether the author marks a term of exactly these words, or its abbreviation, as defined here.
+
+    False if the passage only refers to another definition.
+    """
+    marked = any(terms(form) == asked for term in passage.terms for form in term_forms(term))
+    return marked and not only_refers(passage)
+
+
+def only_refers(passage: Passage) -> bool:
+    """Whether an entry only refers to another: "See lock file."."""
+    return bool(referred_to(definition_in(passage)))
+
+
+def subject_match(asked: frozenset[int], sentence: str, terms: Terms) -> float:
+    """Score the subject of a defining sentence: the text before its verb.
+
+    1 if it has exactly the asked terms, 1 / (1 + n) with n further terms, else 0.
+    """
+    found = _DEFINES.search(sentence)
+    if not found or _POINTS_AT.match(sentence):
+        return 0.0
+    # "TCP (a protocol) is ..." is about TCP.
+    readings = [terms(form) for form in term_forms(sentence[: found.start()])]
+    return max(1 / (1 + len(one - asked)) if one >= asked else 0.0 for one in readings)
+
+
+def names_term(asked: frozenset[int], sentence: str, terms: Terms) -> bool:
+    """Whether the sentence names the term: "These pieces are known as tokens."."""
+    for called in _CALLED.finditer(sentence):
+        named = called["name"].split()
+        if any(terms(" ".join(named[:size])) == asked for size in range(1, len(named) + 1)):
+            return True
+    return False

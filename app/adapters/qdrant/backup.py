@@ -29,7 +29,6 @@ from app.adapters.qdrant.payload import (
     manifest_to_json,
     to_payload,
 )
-from app.adapters.sqlite.file import copy_file
 from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, InputError, RagError
 from app.domain.indexed_book import BookManifest, IndexPoint, Snapshot
@@ -100,12 +99,10 @@ class NewBackup:
         self.books.append(manifest)
 
     def add_state(self, file: Path) -> None:
-        """Add a consistent copy of a SQLite file if there is one. StorageError."""
-        copy = self.folder / file.name
-        if copy_file(file, copy):
-            self.archive.write(copy, _STATE + file.name)
-            self.state.append(file.name)
-            copy.unlink()
+        """Add a file of `folder`, and delete it there."""
+        self.archive.write(file, _STATE + file.name)
+        self.state.append(file.name)
+        file.unlink()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +135,8 @@ class Backup:
         name = _PAGES.format(book)
         return self.archive.open(name) if name in self.archive.namelist() else None
 
-    def restore_state(self, name: str, file: Path) -> bool:
-        """Write a SQLite file; False, without a change, if there is one already."""
-        with TemporaryDirectory(prefix=".restored-", dir=file.parent) as folder:
-            return copy_file(Path(self.archive.extract(_STATE + name, folder)), file)
+    def extract_state(self, name: str, folder: str) -> Path:
+        return Path(self.archive.extract(_STATE + name, folder))
 
 
 @contextmanager
