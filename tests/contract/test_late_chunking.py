@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
+from app.bootstrap.ingesting import chunk_book
+from app.domain.chunking.config import StrategyName
 from app.domain.retrieval.query import Vector
 from app.services.similarity import embed_documents
 from tests.command_line import Run, write_files
@@ -45,14 +47,16 @@ async def late(home: Path, models: Path, documents: list[Sequence[str]]) -> Asyn
         return await embedder.embed_in_context(texts)
 
     async with open_bench(home) as bench:
-        bench.use_case = replace(bench.use_case, embedder=embedder, embed_in_context=embed)
+        bench.use_case = replace(
+            bench.use_case, chunk_book=chunk_book, embedder=embedder, embed_in_context=embed
+        )
         yield bench
 
 
 async def test_vectors_are_those_of_the_chunks_within_their_document(
     late: Bench, book: Path, documents: list[Sequence[str]]
 ) -> None:
-    report = await late.ingest(book, strategy="late")
+    report = await late.ingest(book, strategy=StrategyName.LATE)
     assert report.embedded == report.chunks > len(documents) == 3
     embedder, embed = late.use_case.embedder, late.use_case.embed_in_context
     assert embed
@@ -72,12 +76,12 @@ async def test_vectors_are_those_of_the_chunks_within_their_document(
 async def test_only_the_document_that_changed_is_embedded_again(
     late: Bench, book: Path, documents: list[Sequence[str]]
 ) -> None:
-    await late.ingest(book, strategy="late")
+    await late.ingest(book, strategy=StrategyName.LATE)
     documents.clear()
-    again = await late.ingest(book, strategy="late")
+    again = await late.ingest(book, strategy=StrategyName.LATE)
     assert (again.unchanged, again.embedded, documents) == (True, 0, [])
     edit(book / "page1.md", "Page1 part1", "Newer words")
-    changed = await late.ingest(book, strategy="late")
+    changed = await late.ingest(book, strategy=StrategyName.LATE)
     (document,) = documents
     # The chunk before the edit has the same text, but other text after it.
     assert changed.embedded == len(document) - 1 > changed.added + changed.changed
