@@ -3,7 +3,7 @@
 - a book: `document`, `book_id`, `indexed_book`, `reading_budget`,
   `glossary`, `page_markdown`
 - ids of paragraphs: `identity`, `ledger`, `ledger_matching`
-- links to paragraphs: `page_links`, `urls`
+- links to paragraphs: `page_links`, `urls`; their check on built pages: `link_check`
 - chunks: `chunking`; search: `retrieval`, `search_text`
 - answers: `answer`, `answering`, `definitions`, `prompts`, `generated_text`
 - words and texts: `terms`, `languages`, `english`,
