@@ -23,9 +23,10 @@ from typing import Any, TypeAlias
 from fastapi import FastAPI, Request
 from pydantic import ConfigDict, RootModel
 
-from app.api import admin_routes, limits, operation, problems, routes, security
+from app.api import admin_routes, health, limits, problems, routes, security
 from app.api.ingest_jobs import IngestJobs
 from app.api.limits import FairQueue, RateLimit
+from app.api.metrics import Metrics
 from app.api.pages import PAGE_ROUTES, widget_routes
 from app.api.protocols import MCP_ROUTES, ai_sdk, openai
 from app.api.protocols.openai_errors import PATHS, openai_error
@@ -73,11 +74,11 @@ def create_app(
         app.add_exception_handler(kind, problems.on_error)
     app.state.error_shapes = dict.fromkeys(PATHS, openai_error)
     app.state.keys = site_keys(settings)
-    app.state.metrics = operation.Metrics()
+    app.state.metrics = Metrics()
     app.state.running = set()  # the tasks of the requests that have not ended
     security.install(app, settings)
     app.include_router(routes.open_router)
-    for one in (routes, openai, ai_sdk, operation, admin_routes):
+    for one in (routes, openai, ai_sdk, health, admin_routes):
         app.include_router(one.router)
     app.router.routes.extend([*MCP_ROUTES, *widget_routes(), *PAGE_ROUTES])
     _extend_description(app)

@@ -41,7 +41,7 @@ from app.services.answer_question import AnswerQuestion
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.lexical import LexicalEncoder, TermUpperBounds
-from app.services.places import PageLocator
+from app.services.page_locator import PageLocator
 from app.services.ports import Embedder, Generator, Reranker, VectorIndex
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures

@@ -14,10 +14,11 @@ import pytest
 
 from app.adapters.providers.cohere_client import CohereClient, CohereReranker
 from app.adapters.providers.cohere_embedder import TARIFFS, CohereEmbedder, RateLimiter
-from app.adapters.sqlite.serving_stores import SqliteSpending
+from app.adapters.sqlite.spending import SqliteSpending
 from app.bootstrap import providers
 from app.domain.cost import Price, Tariff
-from app.services.provider_calls import Budget, ProviderCalls
+from app.services.budget import Budget
+from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
 from tests.made_chunks import count_words
 

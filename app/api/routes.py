@@ -26,10 +26,11 @@ from app.api.responses import (
 )
 from app.bootstrap.application import Application
 from app.domain.answering.request import AskRequest
-from app.domain.book_id import BookId, Edition
+from app.domain.book_id import BookId
 from app.domain.characters import printable
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
+from app.domain.edition import Edition
 from app.domain.errors import AnswerNotFound
 from app.domain.indexed_book import BookManifest
 from app.domain.logged_answer import Feedback
@@ -38,7 +39,7 @@ from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
 from app.domain.urls import encoded_path, encoded_url
 from app.services.book_scope import find_page
-from app.services.page_aids import page_suggestions
+from app.services.page_suggestions import page_suggestions
 
 
 class PrintableResponse(JSONResponse):

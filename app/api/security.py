@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.keys import API_PREFIX, has_keys, host_of, is_loopback, require_key
 from app.api.limits import charge
-from app.api.operation import RecordedRequests
 from app.api.problems import CLOSE, Refused
+from app.api.request_log import RecordedRequests
 from app.bootstrap.storage import SiteKeys
 from app.domain.errors import StorageError
 from app.settings import Settings

@@ -11,14 +11,9 @@ from typing import TYPE_CHECKING
 
 from app.adapters.index_terms import IndexTerms
 from app.adapters.sentences import split_sentences
-from app.adapters.sqlite.ingest_stores import SqliteLedgers
+from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
-from app.bootstrap.providers import (
-    OwnEmbedder,
-    Providers,
-    paragraph_scorers,
-    similarity_encoder,
-)
+from app.bootstrap.providers import OwnEmbedder, Providers, paragraph_scorers, similarity_encoder
 from app.bootstrap.storage import (
     BookPages,
     Disk,
@@ -36,8 +31,9 @@ from app.services.answer_question import AnswerQuestion
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.lexical import LexicalEncoder, TermUpperBounds
-from app.services.page_aids import LookUpTerms
-from app.services.places import CiteParagraph, PageLocator
+from app.services.page_glossary import LookUpTerms
+from app.services.page_locator import PageLocator
+from app.services.paragraphs import CiteParagraph
 from app.services.ports import BookStore, Reranker
 from app.services.question_log import QuestionLog, Selected
 from app.services.retrieve import Retrieve

@@ -12,9 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.adapters.qdrant.backup import Backup, NewBackup, reading_backup, writing_backup
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.file import SqliteFile, copy_file
-from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache, SqliteLedgers
-from app.adapters.sqlite.serving_stores import SqliteQuestionLog, SqliteSiteKeys, SqliteSpending
+from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.adapters.sqlite.question_log import SqliteQuestionLog
+from app.adapters.sqlite.site_keys import SqliteSiteKeys
+from app.adapters.sqlite.spending import SqliteSpending
 from app.bootstrap.storage import BookPages, book_pages, ledger_store, open_index
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, StorageError

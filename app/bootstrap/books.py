@@ -28,12 +28,13 @@ from app.adapters.reading.pages import page_at
 from app.adapters.reading.source_files import SourceFiles
 from app.adapters.reading.tree import stamped
 from app.bootstrap.storage import address_of, ledger_store
-from app.domain.book_id import BookId, Edition
+from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site
+from app.domain.edition import Edition
 from app.domain.errors import InputError
 from app.domain.identity import keep_ids
 from app.domain.ledger import from_lines
-from app.domain.link_check import BuiltPage
+from app.domain.links import BuiltPage
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, Phases, ignore
 from app.services.safe_paths import file_inside, read_text

@@ -17,7 +17,8 @@ from app.adapters.reading.book import chunking_config
 from app.adapters.reading.rendered_pages import rendered_pages
 from app.adapters.reading.source_files import SourceFiles
 from app.adapters.sentences import split_sentences
-from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache, SqliteLedgers
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
+from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.bootstrap.books import read_source
 from app.bootstrap.providers import OwnEmbedder
@@ -27,7 +28,7 @@ from app.domain.chunking.config import ChunkingConfig, ChunkingTools, RecursiveC
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Book, Document, Span
 from app.domain.errors import BookError
-from app.domain.terms import script_scale
+from app.domain.scripts import script_scale
 from app.services.ingest import IngestBook, IngestRequest
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
 from app.services.phases import Advance, ignore

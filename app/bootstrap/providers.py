@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from app.adapters.fastembed.models import EMBEDDER, RERANKER
 from app.adapters.fastembed.reranker import FastembedReranker
-from app.adapters.sqlite.serving_stores import SqliteSpending
+from app.adapters.sqlite.spending import SqliteSpending
 from app.adapters.tokens import token_counter
 from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price
 from app.domain.errors import ConfigError
+from app.services.budget import Budget, Period
 from app.services.ports import RelevanceModel, Reranker
-from app.services.provider_calls import Budget, Period, ProviderCalls
+from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
 from app.services.similarity import CrossLingualScorer, SimilarityEncoder
 from app.settings import SMALL_CONTEXT, Settings

@@ -12,8 +12,9 @@ from typing import TypeAlias
 from app.adapters.book_pages import BookContents, BookPages, PageEntry
 from app.adapters.qdrant.disk import disk_fault
 from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.sqlite.ingest_stores import SqliteLedgers
-from app.adapters.sqlite.serving_stores import SqliteQuestionLog, SqliteSiteKeys
+from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.adapters.sqlite.question_log import SqliteQuestionLog
+from app.adapters.sqlite.site_keys import SqliteSiteKeys
 from app.bootstrap.providers import similarity_encoder
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError

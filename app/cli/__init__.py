@@ -37,7 +37,7 @@ COMMANDS = {
     "serve": ("serving", "Serve the API and a page that lists the books."),
     "demo": ("serving", "Ingest the sample book, then serve it."),
     "mcp": ("serving", "Serve the books to an agent on stdin and stdout."),
-    "doctor": ("serving", "Say which models and index are used, and what would be better."),
+    "doctor": ("doctor", "Say which models and index are used, and what would be better."),
     "books": ("books", "List the indexed books."),
     "remove": ("books", "Remove a book from the index."),
     "rollback": ("books", "Go back to a book's previous generation."),
@@ -47,8 +47,8 @@ COMMANDS = {
     "links": ("paragraphs", "Print or check the link of every paragraph."),
     "stamp": ("paragraphs", "Write the paragraphs' ids into a built site's HTML."),
     "keys": ("keys", "Add, list or revoke keys that may use the API."),
-    "report": ("questions", "What readers ask a book, from the question log."),
-    "forget": ("questions", "Delete questions from the question log."),
+    "report": ("question_log", "What readers ask a book, from the question log."),
+    "forget": ("question_log", "Delete questions from the question log."),
 }
 """Name of a command: its module in this package, and its line in the list of commands."""
 

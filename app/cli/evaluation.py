@@ -17,14 +17,9 @@ from app.cli.output import phases, remark, remark_each, show
 from app.cli.question_file import read_questions
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.errors import InputError
-from app.domain.evaluation.measurement import (
-    Measured,
-    RefusalCurve,
-    by_kind,
-    fingerprint,
-    refusal_curve,
-    summary,
-)
+from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
+from app.domain.evaluation.gold_question import fingerprint
+from app.domain.evaluation.measurement import Measured, by_kind, summary
 from app.services.evaluate import Evaluation, EvaluationRequest
 from app.settings import Settings
 

@@ -13,8 +13,9 @@ from app.bootstrap.books import how_read, import_ledger, opened_source, requests
 from app.bootstrap.storage import require_home
 from app.cli.command import Json, OneBook, Site, Source, Strategy, command, open_application
 from app.cli.output import duration, errors_as_json, phases, remark, remark_each, show
-from app.domain.book_id import ONLY, BookId, Edition
+from app.domain.book_id import BookId
 from app.domain.document import BlockKind
+from app.domain.edition import ONLY, Edition
 from app.domain.errors import InputError
 from app.domain.urls import checked_base_url
 from app.services.ingest import IngestReport, IngestRequest

@@ -26,13 +26,14 @@ from app.cli.command import (
     open_application,
 )
 from app.cli.output import phases, print_json, remark, remark_each, say
-from app.domain.book_id import BookId, site_root
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
 from app.domain.document import Book
+from app.domain.edition import site_root
 from app.domain.errors import InputError
 from app.domain.ledger import to_lines
-from app.domain.link_check import DeepLink, check_links
+from app.domain.links import DeepLink, check_links
 from app.domain.retrieval.query import SearchFilter
 from app.services.ingest import IngestRequest
 from app.services.phases import ignore

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from app.domain.errors import InputError
-from app.domain.evaluation.measurement import Question
+from app.domain.evaluation.gold_question import Question
 from app.services.safe_paths import read_text
 
 _FIELDS = TypeAdapter(Question)

@@ -1,4 +1,4 @@
-"""Commands that serve: serve, demo, mcp; and doctor, which says by which models and index.
+"""Commands that serve: serve, demo, mcp.
 
 Each imports what it runs: that takes half a second, which help does without.
 """
@@ -6,16 +6,14 @@ Each imports what it runs: that takes half a second, which help does without.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Annotated
 
 from typer import Option
 
-from app.cli.command import Json, Port, command, open_application
-from app.cli.output import phases, remark, show
+from app.cli.command import Port, command, open_application
+from app.cli.output import phases, remark
 from app.domain.errors import ConfigError
 from app.settings import Settings
 
@@ -72,28 +70,3 @@ async def mcp(settings: Settings) -> None:
     from app.main import serve_agent  # noqa: PLC0415
 
     await serve_agent(settings)
-
-
-@command()
-async def doctor(
-    settings: Settings,
-    download: Annotated[
-        bool, Option("--download", help="First download the local models that the settings name.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Say which models and index are used, why, and the one line that would better each."""
-    from app.bootstrap.doctor import diagnose, download_models  # noqa: PLC0415
-
-    if download:
-        download_models(settings, remark)
-    found = {part: asdict(one) for part, one in (await diagnose(settings)).items()}
-    show(found, _finding_lines(found), as_json=json)
-
-
-def _finding_lines(found: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    for part, one in found.items():
-        yield f"{part:<10} {one['used'] or 'cannot be used'}"
-        yield f"{'why':>10} {one['why']}"
-        if one["better"]:
-            yield f"{'better':>10} {one['better']}"

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from app.domain.book_id import BookId
 from app.domain.errors import place
 from app.domain.fences_and_tables import without_fences
-from app.domain.urls import PageText
+from app.domain.links import PageText
 
 Span: TypeAlias = tuple[int, int]
 

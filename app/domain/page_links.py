@@ -17,7 +17,7 @@ from sys import intern
 from typing import TypeAlias
 
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Span
-from app.domain.urls import (
+from app.domain.links import (
     FEW_WORDS,
     LETTERS,
     SUFFIX_WORDS,
@@ -26,8 +26,8 @@ from app.domain.urls import (
     PageText,
     deep_link,
     folded_words,
-    with_anchor,
 )
+from app.domain.urls import with_anchor
 
 Quote: TypeAlias = tuple[str, str]
 """The words of a text fragment, and the suffix that makes them unique."""

@@ -1,19 +1,13 @@
-"""URLs: percent-encoding, the check of a base URL, and deep links to words of a page.
+"""URLs: percent-encoding, the check of a base URL, and the key of a page.
 
 Every URL is ASCII without quotes, parentheses, angle brackets, blanks or control characters. So it
 needs no escaping in an HTML attribute, a header or a Markdown link. Browsers decode a fragment
-before they look for the id. A deep link is the URL of a page, an anchor, and a text fragment that
-finds the quoted words in the text of the page.
-
-Text fragments: https://wicg.github.io/scroll-to-text-fragment/
+before they look for the id.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
 from unicodedata import normalize
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
@@ -25,23 +19,6 @@ _UNSAFE = re.compile(r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9%._~!$&*+,;=:@/?#\[\]-]")
 _HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63})*\.?|[\da-fA-F]*:[\da-fA-F:.]*", re.ASCII)
 _LABEL = re.compile(r"[^./:]+")
 _NOT_BASE = re.compile(r"[ \\?#]")
-TEXT_DIRECTIVE = ":~:text="
-USUAL_WORDS = (4, 6, 12)
-"""Numbers of words tried for a text fragment, in this order."""
-FEW_WORDS = (3, 2, 1)
-"""Numbers tried if no usual one is unique; only for a whole run."""
-SUFFIX_WORDS = 4
-"""Maximum number of words of a suffix, and of the text before it."""
-
-COMBINING_MARKS = (
-    "\u00ad\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
-    "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff\u1ab0-\u1aff"
-    "\u1dc0-\u1dff\u200b-\u200d\ufe00-\ufe0f"
-)
-LETTERS = rf"[\w{COMBINING_MARKS}]+"
-
-WORD = re.compile(rf"{LETTERS}(?:['\u2019]{LETTERS}|(?<=\d)[.,](?=\d){LETTERS})*")
-"""A word as in Chromium's search: `size_of`, `don't`, `3.14` are one word, `docs.org` two."""
 
 
 def encoded_url(url: str) -> str:
@@ -120,19 +97,6 @@ def checked_base_url(text: str) -> str:
     return encoded_url(parts.geturl())
 
 
-def _encoded(text: str) -> str:
-    """Percent-encode text for a text directive, whose syntax uses `-`, `,` and `&`."""
-    return quote(text, safe="", errors="replace").replace("-", "%2D")
-
-
-def deep_link(url: str, text: str, suffix: str = "") -> str:
-    """Return `url` with a text fragment for `text`, followed by `suffix` if given."""
-    if not text:
-        return url
-    directive = _encoded(text) + (f",-{_encoded(suffix)}" if suffix else "")
-    return f"{url}{'' if '#' in url else '#'}{TEXT_DIRECTIVE}{directive}"
-
-
 def page_key(url: str) -> str:
     """Return the key of a page: its path without `index.html`, `.html` or slash at the end.
 
@@ -145,45 +109,3 @@ def page_key(url: str) -> str:
         path = url
     path = unquote(path).removesuffix("index.html").rstrip("/")
     return path.removesuffix(".html") or "/"
-
-
-def folded_words(text: str) -> str:
-    """Join folded words by two blanks, so that adjacent matches share no blank."""
-    found = WORD.findall(text.lower()) if text.isascii() else map(fold_word, WORD.findall(text))
-    return f" {'  '.join(found)} "
-
-
-def fold_word(word: str) -> str:
-    """Fold case and accents, as the browser's search does."""
-    if word.isascii():
-        return word.lower()
-    decomposed = unicodedata.normalize("NFKD", word.casefold().replace("\u2019", "'"))
-    return "".join(char for char in decomposed if char.isalnum() or char in "'_.,") or word
-
-
-@dataclass(frozen=True, slots=True)
-class PageText:
-    """The folded words of a page, headings included, for links to quotes."""
-
-    words: str
-    """Each word has a blank on both sides; " | " separates blocks."""
-
-    @classmethod
-    def of(cls, blocks: Iterable[str]) -> PageText:
-        return cls(" | ".join(folded_words(block) for block in blocks))
-
-    def count(self, quote: str, suffix: str = "") -> int:
-        """Return whether these words are on the page, followed by the suffix: 0, 1, 2 or more.
-
-        A block boundary is allowed only between quote and suffix.
-        """
-        wanted = folded_words(quote)
-        if not suffix:
-            return self._count(wanted)
-        behind = folded_words(suffix)
-        return self._count(wanted + behind) + self._count(f"{wanted} | {behind}")
-
-    def _count(self, folded: str) -> int:
-        """Return 0, 1, or 2 for more; those that overlap are two, as "row row" in "row row row"."""
-        first = self.words.find(folded)
-        return 0 if first < 0 else 1 + (self.words.find(folded, first + 1) >= 0)

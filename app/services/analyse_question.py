@@ -23,15 +23,8 @@ from app.domain.indexed_book import BookList, BookManifest
 from app.domain.languages import language_of_question, language_of_words
 from app.domain.retrieval.query import SparseVector, Vector, blend
 from app.domain.retrieval.rescoring import QuestionTerms
-from app.domain.search_text import (
-    SearchText,
-    Standalone,
-    bare_question,
-    rewritten_by_model,
-    search_text,
-    standalone,
-    without_context,
-)
+from app.domain.retrieval.standalone import Standalone, rewritten_by_model, standalone
+from app.domain.search_text import SearchText, bare_question, search_text, without_context
 from app.domain.terms import Terms
 from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.ports import Embedder, QuestionRewriter

@@ -10,9 +10,10 @@ from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
-from app.domain.book_id import BookId, edition_at
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
+from app.domain.edition import edition_at
 from app.domain.errors import NO_BOOKS, BookNotFound, StorageError
 from app.domain.indexed_book import BookList, BookManifest
 from app.domain.retrieval.query import SearchFilter

@@ -22,7 +22,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit, Vector
 from app.services.book_scope import BookScope, scope_of
-from app.services.places import PageLocator
+from app.services.page_locator import PageLocator
 from app.services.recording import stage
 from app.services.retrieve import RetrievalResult, Retrieve
 

@@ -9,7 +9,8 @@ from time import perf_counter
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.book_id import BookId
-from app.domain.evaluation.measurement import Measured, Question
+from app.domain.evaluation.gold_question import Question
+from app.domain.evaluation.measurement import Measured
 from app.domain.evaluation.metrics import (
     NDCG_DEPTH,
     STANDARD_DEPTH,

@@ -10,11 +10,12 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from app.domain.book_id import ONLY, BookId, Edition
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
 from app.domain.cost import Tariff
 from app.domain.document import BlockKind, Book, Site
+from app.domain.edition import ONLY, Edition
 from app.domain.ledger import Ledger
 
 

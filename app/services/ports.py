@@ -1,15 +1,13 @@
 """Protocols of the index, the models and the stores of an ingest, implemented by the adapters.
 
-Every method raises only errors of `app.domain.errors`. `in_thread` is for those that block.
+Every method raises only errors of `app.domain.errors`.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Protocol
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
@@ -25,22 +23,6 @@ from app.domain.retrieval.query import (
     Turn,
     Vector,
 )
-
-_Self = TypeVar("_Self")
-_Given = ParamSpec("_Given")
-_Result = TypeVar("_Result")
-
-
-def in_thread(
-    method: Callable[Concatenate[_Self, _Given], _Result],
-) -> Callable[Concatenate[_Self, _Given], Coroutine[Any, Any, _Result]]:
-    """Decorator: make a blocking method a coroutine that runs it in a thread."""
-
-    @wraps(method)
-    async def run(self: _Self, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
-        return await asyncio.to_thread(method, self, *args, **kwargs)
-
-    return run
 
 
 class Embedder(Protocol):

@@ -17,14 +17,9 @@ from app.domain.characters import printable
 from app.domain.errors import AnswerNotFound, BookNotFound, InputError, StorageError
 from app.domain.indexed_book import BookList
 from app.domain.languages import FUNCTION_WORDS, without_words
-from app.domain.logged_answer import (
-    MAX_REASON_CHARS,
-    Feedback,
-    LoggedAnswer,
-    logged_paragraphs,
-    without_personal_data,
-)
+from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, LoggedAnswer, logged_paragraphs
 from app.domain.owner_report import OwnerReport, is_question, owner_report
+from app.domain.personal_data import without_personal_data
 from app.domain.retrieval.query import Vector
 from app.services.ports import BookStore
 from app.services.recording import Recording

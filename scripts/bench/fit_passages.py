@@ -30,17 +30,12 @@ from app.adapters.sentences import split_sentences
 from app.bootstrap.application import Application
 from app.cli.question_file import read_questions
 from app.domain.answering.extractive import extract
-from app.domain.answering.relevance import (
-    Candidate,
-    Features,
-    Relevance,
-    candidates,
-)
+from app.domain.answering.relevance import Candidate, Features, Relevance, candidates
 from app.domain.book_id import BookId
-from app.domain.evaluation.measurement import Question
+from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.metrics import Retrieved, first_hit, has_facts
 from app.domain.retrieval.query import ContextPassage
-from app.domain.terms import word_count
+from app.domain.scripts import word_count
 from app.services.evaluate import ask_request
 
 Floats: TypeAlias = NDArray[np.float64]

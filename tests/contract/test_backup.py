@@ -20,7 +20,7 @@ import pytest
 from app.adapters.book_pages import BookPages
 from app.adapters.qdrant.backup import reading_backup, writing_backup
 from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.sqlite.ingest_stores import SqliteLedgers
+from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.bootstrap.backups import Stores
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, InputError

@@ -12,7 +12,8 @@ import httpx
 import pytest
 
 from app.bootstrap.books import read_source, requests_by_edition
-from app.domain.book_id import BookId, Edition
+from app.domain.book_id import BookId
+from app.domain.edition import Edition
 from app.services.ingest import IngestRequest
 from tests.built_pages import canonical, item, page
 from tests.command_line import Run, write_files

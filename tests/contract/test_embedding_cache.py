@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Vector
 from tests.conftest import ROOT
@@ -75,7 +75,7 @@ import asyncio, sys
 from array import array
 from contextlib import closing
 from pathlib import Path
-from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 
 cache = SqliteEmbeddingCache(Path(sys.argv[1]))
 for batch in range(20):

@@ -14,7 +14,7 @@ from app.domain.document import BlockKind
 from app.domain.errors import BookNotFound
 from app.domain.glossary import TermFinder, TermOnPage, glossary_terms, with_references
 from app.services.book_scope import find_page
-from app.services.page_aids import LookUpTerms
+from app.services.page_glossary import LookUpTerms
 from tests.fake_world import FakeIndex, make_chunk, passage
 from tests.made_chunks import made_manifest
 from tests.markdown_pages import read_text

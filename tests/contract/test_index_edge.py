@@ -18,7 +18,7 @@ from app.adapters.book_pages import BookPages
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_folder import BookFolder
 from app.adapters.qdrant.edge_generation import load_shard
-from app.adapters.sqlite.ingest_stores import SqliteLedgers
+from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.bootstrap.backups import Stores
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexBusy, StorageError

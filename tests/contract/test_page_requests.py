@@ -8,7 +8,7 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from app.services.page_aids import page_suggestions
+from app.services.page_suggestions import page_suggestions
 from tests.command_line import write_files
 from tests.fake_world import FakeTerms, make_chunk, passage
 from tests.owl_server import ORIGIN, assert_problem

@@ -17,7 +17,7 @@ import pytest
 
 from app.adapters.index_terms import IndexTerms
 from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.sqlite.ingest_stores import SqliteEmbeddingCache
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.tokens import token_counter
 from app.bootstrap.books import read_source
 from app.bootstrap.ingesting import chunk_book

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.sqlite.serving_stores import SqliteSpending
+from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.cost import Price, Units
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
+from app.services.budget import Budget
 from app.services.ports import GenerationRequest
-from app.services.provider_calls import Budget, ProviderCalls
+from app.services.provider_calls import ProviderCalls
 from app.services.recording import recording, stage
 from app.services.resilience import CircuitBreaker
 from tests.generating import openai_at

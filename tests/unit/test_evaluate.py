@@ -12,7 +12,8 @@ import pytest
 
 from app.cli.question_file import read_questions
 from app.domain.errors import InputError
-from app.domain.evaluation.measurement import GoldSpan, Question, fingerprint, summary
+from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
+from app.domain.evaluation.measurement import summary
 from app.domain.retrieval.query import Turn
 from app.services.evaluate import Evaluate, Evaluation, EvaluationRequest
 from tests.fake_world import World, make_chunk

@@ -12,8 +12,9 @@ from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.question_analysis import asked_kinds, name_asked
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items
 from app.domain.document import BlockKind
+from app.domain.scripts import word_count
 from app.domain.search_text import search_text
-from app.domain.terms import word_count, words
+from app.domain.terms import words
 from tests.fake_world import context_of, extracted, in_order, passage, terms, unit_texts
 from tests.recorded_cases import case_lines
 

@@ -10,7 +10,8 @@ import pytest
 
 from app.domain.answer import Answer, AnswerMode, AnswerPassage, Confidence
 from app.domain.book_id import BookId
-from app.domain.evaluation.measurement import GoldSpan, Measured, Question, by_kind, summary
+from app.domain.evaluation.gold_question import GoldSpan, Question
+from app.domain.evaluation.measurement import Measured, by_kind, summary
 from app.domain.evaluation.metrics import Retrieved, finds_all_gold, has_facts, shown_text
 from app.services.evaluate import Evaluate, EvaluationRequest
 from tests.fake_world import World, passage

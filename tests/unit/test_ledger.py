@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sqlite.file import SqliteFile
-from app.adapters.sqlite.ingest_stores import SqliteLedgers
+from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, StorageError
 from app.domain.identity import renew

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.document import BlockKind, Document, Site
+from app.domain.links import deep_link, folded_words
 from app.domain.page_links import clean_runs, page_links
-from app.domain.urls import deep_link, folded_words
 from tests.conftest import ROOT
 from tests.markdown_pages import read_folder, read_text
 from tests.recorded_cases import case_lines

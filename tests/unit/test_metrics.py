@@ -10,21 +10,15 @@ from hypothesis import strategies as st
 
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.document import union
-from app.domain.evaluation.measurement import (
+from app.domain.evaluation.calibration import (
     BELOW_TOLERATED,
     REFUSED_TOLERATED,
-    GoldSpan,
-    Question,
     RefusalCurve,
-    percentile,
     refusal_curve,
 )
-from app.domain.evaluation.metrics import (
-    MIN_OVERLAP,
-    Retrieved,
-    first_hit,
-    retrieval_metrics,
-)
+from app.domain.evaluation.gold_question import GoldSpan, Question
+from app.domain.evaluation.measurement import percentile
+from app.domain.evaluation.metrics import MIN_OVERLAP, Retrieved, first_hit, retrieval_metrics
 
 
 def question(*spans: tuple[int, int], gold_file: str = "") -> Question:

@@ -12,7 +12,7 @@ from app.domain.answer import AnswerPassage
 from app.domain.answering.passages import MAX_ANSWER_WORDS, MAX_PASSAGES
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
-from app.domain.terms import word_count
+from app.domain.scripts import word_count
 from tests.fake_world import extracted, passage
 
 FILLER = "Other things are told of here, which nobody has asked about at all so far. " * 5

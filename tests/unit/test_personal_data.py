@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.logged_answer import without_personal_data
+from app.domain.personal_data import without_personal_data
 from tests.recorded_cases import case_lines
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from app.adapters.index_terms import IndexTerms
 from app.domain.retrieval.query import SparseVector, Turn, blend
-from app.domain.search_text import (
+from app.domain.retrieval.standalone import (
     ANSWER_CHARS,
     ASSISTANT_WEIGHT,
     INDEPENDENT_FACTOR,

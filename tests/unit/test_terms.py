@@ -9,7 +9,7 @@ import pytest
 
 from app.adapters.tokens import token_counter
 from app.bootstrap.ingesting import chunk_book
-from app.domain.terms import script_scale, word_count
+from app.domain.scripts import script_scale, word_count
 from app.services.ingest import IngestRequest
 from tests.markdown_pages import read_folder
 

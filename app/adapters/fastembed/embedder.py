@@ -17,7 +17,7 @@ from app.adapters.fastembed.models import kinds, load
 from app.domain.cost import Tariff
 from app.domain.document import Span
 from app.domain.retrieval.query import Vector
-from app.services.ports import in_thread
+from app.services.threads import in_thread
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding

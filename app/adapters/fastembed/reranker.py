@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cachetools import LRUCache
 
 from app.adapters.fastembed.models import kinds, load
-from app.services.ports import in_thread
+from app.services.threads import in_thread
 
 if TYPE_CHECKING:
     from fastembed.rerank.cross_encoder import TextCrossEncoder

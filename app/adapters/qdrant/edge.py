@@ -20,7 +20,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, InputError, StorageError
 from app.domain.indexed_book import BookList, BookManifest, Damage, Snapshot
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
-from app.services.ports import in_thread
+from app.services.threads import in_thread
 
 _Found = TypeVar("_Found")
 

@@ -33,7 +33,7 @@ from app.adapters.qdrant.payload import (
 from app.domain.errors import StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
 from app.domain.retrieval.query import SparseVector
-from app.services.ports import in_thread
+from app.services.threads import in_thread
 
 _log = logging.getLogger(__name__)
 

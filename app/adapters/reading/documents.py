@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from app.adapters.reading.drafts import BETWEEN, NO_SPAN, Draft, runs_of
 from app.adapters.reading.sections import Section, in_sections
 from app.adapters.reading.themes import Theme, fallback
-from app.domain.book_id import ONLY, Edition
 from app.domain.document import (
     RUN_BOUNDARY,
     RUN_GLUE,
@@ -19,8 +18,10 @@ from app.domain.document import (
     SourceWarning,
     Span,
 )
+from app.domain.edition import ONLY, Edition
 from app.domain.identity import content_id, is_content_id
-from app.domain.urls import PageText, with_anchor
+from app.domain.links import PageText
+from app.domain.urls import with_anchor
 
 _MOST_TERMS = 30
 """Terms of a block; each of its chunks is indexed with all of them."""

@@ -11,12 +11,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from app.adapters.reading.blocks import page_drafts
-from app.adapters.reading.documents import (
-    OpenedBook,
-    PageInfo,
-    build_document,
-    left_out_warning,
-)
+from app.adapters.reading.documents import OpenedBook, PageInfo, build_document, left_out_warning
 from app.adapters.reading.hidden_text import prompt_injections
 from app.adapters.reading.markdown.render import render
 from app.adapters.reading.site_pages import PAGE_SUFFIXES
@@ -30,8 +25,8 @@ from app.adapters.reading.tree import (
     parse,
 )
 from app.domain.document import Document, Site, SourceWarning
-from app.domain.link_check import BuiltPage
-from app.domain.urls import PageText, encoded_url
+from app.domain.links import BuiltPage, PageText
+from app.domain.urls import encoded_url
 from app.services.phases import Advance
 
 _MAX_ADDRESS = 2_000

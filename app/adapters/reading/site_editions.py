@@ -9,7 +9,7 @@ from statistics import mode
 from typing import NamedTuple
 
 from app.adapters.reading.page_facts import PageFacts
-from app.domain.book_id import Edition
+from app.domain.edition import Edition
 
 _VERSION = re.compile(
     r"(?:next|latest|stable|dev|devel|main|master|nightly|current|v?\d+(?:\.(?:\d+|x))+|v\d+)"

@@ -17,7 +17,7 @@ from app.adapters.reading.site_editions import find_editions
 from app.adapters.reading.source_files import SourceFiles, by_numbers
 from app.adapters.reading.table_of_contents import UNLISTED, Entry, listed_pages
 from app.adapters.reading.themes import UNKNOWN
-from app.domain.book_id import Edition
+from app.domain.edition import Edition
 from app.domain.errors import BookError, FileRefused
 from app.domain.urls import encoded_url
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import ClassVar
 
 from app.domain.errors import RagError, StorageError
-from app.services.ports import in_thread
+from app.services.threads import in_thread
 
 BUSY_SECONDS = 30.0
 """Maximum wait for another process's transaction."""

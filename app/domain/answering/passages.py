@@ -21,7 +21,8 @@ from app.domain.answering.units import (
 )
 from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import table_rows
-from app.domain.terms import joined_words, word_count
+from app.domain.scripts import word_count
+from app.domain.terms import joined_words
 
 MAX_PASSAGES = 5
 MAX_ANSWER_WORDS = 260

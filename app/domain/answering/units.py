@@ -15,7 +15,7 @@ from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import is_fence_or_table, table_rows, whole_lines
 from app.domain.languages import in_any
 from app.domain.retrieval.query import ContextPassage
-from app.domain.terms import word_count
+from app.domain.scripts import word_count
 
 SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 """(text, ISO 639-1 code) -> half-open spans of its sentences."""

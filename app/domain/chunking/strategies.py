@@ -24,7 +24,7 @@ from app.domain.chunking.structure import Unit, pack, structure
 from app.domain.chunking.windows import cut, fixed, recursive
 from app.domain.document import Block, BlockKind, Book, Document
 from app.domain.errors import ConfigError
-from app.domain.terms import word_count
+from app.domain.scripts import word_count
 
 _CUT_WITHIN_TOPIC = 2.0
 """Cost of a cut between sentences of similar meaning, in the units of `structure.pack`."""

@@ -15,9 +15,10 @@ from math import fsum, log2
 
 from app.domain.answer import Answer, Confidence
 from app.domain.document import Span, union
-from app.domain.evaluation.measurement import GoldSpan, Measured, Question
+from app.domain.evaluation.gold_question import GoldSpan, Question
+from app.domain.evaluation.measurement import Measured
 from app.domain.retrieval.query import Hit
-from app.domain.terms import word_count
+from app.domain.scripts import word_count
 
 MIN_OVERLAP = 16
 """Code points."""

@@ -16,7 +16,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.fences_and_tables import is_fence_or_table, whole_lines
 from app.domain.retrieval.query import ContextPassage, Hit
-from app.domain.terms import script_scale
+from app.domain.scripts import script_scale
 
 _Section: TypeAlias = tuple[str, str, tuple[str, ...]]
 _Paragraph: TypeAlias = tuple[str, str, str | int]

@@ -1,15 +1,12 @@
-"""What the widget offers on a page: the glossary's terms in its text, and questions to ask."""
+"""Finds the glossary terms on a page, for hover hints."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import islice
 from typing import NamedTuple
 
-from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.glossary import (
@@ -21,10 +18,8 @@ from app.domain.glossary import (
     with_references,
 )
 from app.domain.indexed_book import BookManifest
-from app.domain.retrieval.query import Hit
-from app.domain.urls import TEXT_DIRECTIVE, page_key
+from app.domain.urls import page_key
 from app.services.book_scope import BookCache
-from app.services.lexical import LexicalEncoder
 from app.services.ports import VectorIndex
 
 _CACHED_BOOKS = 50
@@ -72,38 +67,3 @@ def _terms_of(glossary: _Glossary, page: Sequence[Chunk]) -> list[TermOnPage]:
     found = glossary.finder.find(passage for chunk in page for passage in chunk.passages)
     own = [glossary.own.get((key, one.entry.term.casefold()), one.entry) for one in found]
     return [replace(one, entry=entry) for one, entry in zip(found, own, strict=True)]
-
-
-def page_suggestions(page: Sequence[Chunk], lexical: LexicalEncoder) -> list[str]:
-    """Return up to `MAX_SUGGESTIONS` questions on different sections, in reading order."""
-    return [*islice(_questions(page, lexical), MAX_SUGGESTIONS)]
-
-
-def _questions(page: Sequence[Chunk], lexical: LexicalEncoder) -> Iterator[str]:
-    """Yield at most one question for each section that the site can link to."""
-    seen: set[str] = set()
-    for section in _sections(page):
-        terms = partial(lexical.terms, language=section.language)
-        found = suggestions(frozenset(), [Hit(section, 0.0)], terms, section.language)
-        question = next((one for one, _ in found if one not in seen), None)
-        if question:
-            seen.add(question)
-            yield question
-
-
-def _sections(chunks: Iterable[Chunk]) -> list[Chunk]:
-    """Return each section of the page as one chunk.
-
-    A section that has the address of an earlier one is left out: a heading in HTML, such as one in
-    a note, may have no anchor of its own.
-    """
-    owners: dict[str, tuple[str, ...]] = {}
-    found: dict[tuple[str, ...], Chunk] = {}
-    for chunk in chunks:
-        for passage in chunk.passages:
-            path = passage.heading_path
-            address = passage.url.partition(TEXT_DIRECTIVE)[0].rstrip("#")
-            if owners.setdefault(address, path) == path:
-                before = found[path].passages if path in found else ()
-                found[path] = replace(chunk, passages=(*before, passage), heading_path=path)
-    return [*found.values()]

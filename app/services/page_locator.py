@@ -1,28 +1,24 @@
-"""Places in a book: the reader's page, its chapter, paragraphs by their id or a former id."""
+"""Looks up the reader's location in a book, by page URL or paragraph id."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from app.domain.answering.chapters import Chapter, chapters_of
 from app.domain.answering.exercises import solutions_by_place, task_label
 from app.domain.answering.request import NEEDS_PAGE, Scope, narrowed
-from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
-from app.domain.errors import QuestionError, StorageError
+from app.domain.errors import QuestionError
 from app.domain.indexed_book import BookList, BookManifest
-from app.domain.retrieval.context_assembly import paragraphs_of, whole_passage
+from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_scope import BookCache, BookScope, page_among
-from app.services.ports import LedgerStore, VectorIndex
+from app.services.ports import VectorIndex
 from app.services.recording import stage
 
 _CACHED_BOOKS = 64
-
-_log = logging.getLogger(__name__)
 
 
 class PageLocator:
@@ -98,66 +94,3 @@ def _labelled(label: tuple[int, ...], chunks: Sequence[Chunk]) -> frozenset[str]
 def _only(chunk: Chunk, wanted: Collection[str]) -> Chunk:
     passages = tuple(one for one in chunk.passages if one.paragraph_id in wanted)
     return replace(chunk, passages=passages)
-
-
-@dataclass(frozen=True, slots=True)
-class CitationTarget:
-    """If `gone`, the paragraph was removed and `url` opens the nearest section."""
-
-    book: BookId
-    paragraph_id: str
-    url: str
-    passage: Passage | None = None
-    """None if no chunk has the paragraph, or the index cannot be read."""
-    gone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CiteParagraph:
-    """The use case of the permanent links `/cite/{paragraph_id}`."""
-
-    index: VectorIndex
-    ledgers: LedgerStore
-
-    async def find(self, paragraph_id: str, books: Sequence[BookId] = ()) -> CitationTarget | None:
-        """Search these books, or all that are indexed; None if the id was never used there.
-
-        A paragraph that exists in one book is preferred to a removed one of another. StorageError
-        if it was not found and a ledger could not be read.
-        """
-        gone: CitationTarget | None = None
-        failed: StorageError | None = None
-        indexed = dict.fromkeys((*await self.index.books(), *await self.index.damaged()))
-        for book in [one for one in books if one in indexed] if books else indexed:
-            try:
-                target = await self._find_in_book(book, paragraph_id)
-            except StorageError as error:
-                failed = error
-                continue
-            if target is not None and not target.gone:
-                return target
-            gone = gone or target
-        if failed and not gone:
-            raise failed
-        return gone
-
-    async def _find_in_book(self, book: BookId, paragraph_id: str) -> CitationTarget | None:
-        found = await self.ledgers.locate(book, paragraph_id)
-        if found is None:
-            return None
-        entry, nearest = found
-        # After a rollback the index has paragraphs that the ledger already calls gone.
-        passage = await self._passage(book, entry.paragraph_id)
-        if passage or entry.live:
-            url = passage.url if passage else entry.url
-            return CitationTarget(book, entry.paragraph_id, url, passage)
-        url = nearest.url if nearest else ""
-        return CitationTarget(book, entry.paragraph_id, url, gone=True)
-
-    async def _passage(self, book: BookId, paragraph_id: str) -> Passage | None:
-        wanted = SearchFilter(books=(book,), paragraph_ids=(paragraph_id,))
-        try:
-            return whole_passage(await self.index.matching(wanted), paragraph_id)
-        except StorageError as error:
-            _log.warning("cite.index_failed", extra={"book": book, "error": error.code})
-            return None
