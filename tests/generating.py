@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeAlias
 
-from app.adapters.providers.cohere_client import CohereGenerator, open_client
+from app.adapters.providers.cohere_chat import CohereGenerator
+from app.adapters.providers.cohere_client import open_client
 from app.adapters.providers.openai_chat import OpenAIGenerator, open_server
 from app.domain.generated_text.model_text import GeneratedText, GeneratorEvent
 from app.domain.prompts import ANSWER_FROM_DOCUMENTS, ANSWER_FROM_NUMBERED_SOURCES

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from app.adapters.providers.cohere_client import CohereClient, CohereReranker
+from app.adapters.providers.cohere_client import CohereClient
 from app.adapters.providers.cohere_embedder import TARIFFS, CohereEmbedder, RateLimiter
+from app.adapters.providers.cohere_reranker import CohereReranker
 from app.adapters.sqlite.spending import SqliteSpending
 from app.bootstrap import providers
 from app.domain.cost import Price, Tariff

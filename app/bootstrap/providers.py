@@ -68,7 +68,7 @@ class Providers:
         if settings.reranker == "none" or not (settings.reranker == "cohere" or any(used_anyway)):
             return None
         client = await self._client()
-        from app.adapters.providers.cohere_client import CohereReranker  # noqa: PLC0415
+        from app.adapters.providers.cohere_reranker import CohereReranker  # noqa: PLC0415
 
         calls = self._calls("reranker", "Cohere's rerank", settings.cohere_rerank_model)
         return CohereReranker(client, calls, token_counter())
@@ -78,7 +78,7 @@ class Providers:
         settings = self.settings
         if self._by_cohere(settings.generator):
             client = await self._client()
-            from app.adapters.providers.cohere_client import CohereGenerator  # noqa: PLC0415
+            from app.adapters.providers.cohere_chat import CohereGenerator  # noqa: PLC0415
 
             calls = self._chat("Cohere's chat", settings.cohere_chat_model)
             return CohereGenerator(client.provider, *calls)

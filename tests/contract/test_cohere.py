@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from app.adapters.providers.cohere_client import COHERE, CohereClient, CohereGenerator, open_client
+from app.adapters.providers.cohere_chat import CohereGenerator
+from app.adapters.providers.cohere_client import COHERE, CohereClient, open_client
 from app.adapters.providers.http import Provider, retry_after
 from app.domain.cost import Units
 from app.domain.errors import (

@@ -98,8 +98,8 @@ class _Blocks:
         """Return the paragraph, figure or formula that a run of texts and inline elements is."""
         if all(isinstance(one, str) and not one.strip() for one in run):
             return []
-        captioned = _captioned(run)
-        found = self._with_caption(*captioned) if captioned else inline(run, self._tree)
+        captioned = _image_and_caption(run)
+        found = self._captioned(*captioned) if captioned else inline(run, self._tree)
         if not found.text:
             return []
         if found.kind is BlockKind.PARAGRAPH and runs_of(found.marked).strip(_NO_TEXT):
@@ -115,7 +115,7 @@ class _Blocks:
         found.span = source_span(inner[0] if alone and element in self._holders else element)
         return [found]
 
-    def _with_caption(self, image: HtmlElement, caption: HtmlElement) -> Draft:
+    def _captioned(self, image: HtmlElement, caption: HtmlElement) -> Draft:
         told = replace(inline(caption, self._tree), terms=())
         return _figure_of([told] if told.text else [], [inline([image], self._tree)])
 
@@ -129,7 +129,8 @@ class _Blocks:
     def _code(self, element: HtmlElement) -> list[Draft]:
         # mdBook writes a listing as one <pre> in another, Scribble as a table of its lines.
         pres = [one for one in element.iter("pre") if one.find(".//pre") is None]
-        pres = pres or [one for one in (element,) if one.tag in ("table", "blockquote")]
+        if not pres and element.tag in ("table", "blockquote"):
+            pres = [element]
         titles = (one for one in element.iter() if self._tree.has("code_title", one))
         found = _lead_in(next(map(self._label, titles), ""))
         for pre in pres:
@@ -268,7 +269,7 @@ def _figure_of(captions: Sequence[Draft], images: Sequence[Draft]) -> Draft:
     return replace(figure, figure=image)
 
 
-def _captioned(run: Sequence[HtmlElement | str]) -> tuple[HtmlElement, HtmlElement] | None:
+def _image_and_caption(run: Sequence[HtmlElement | str]) -> tuple[HtmlElement, HtmlElement] | None:
     """Return the image and the emphasised words below it, if a run is just these."""
     texts = [one for one in run if isinstance(one, str)]
     elements = [one for one in run if not isinstance(one, str) and one.tag != "br"]
