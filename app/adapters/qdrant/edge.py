@@ -26,7 +26,7 @@ _Found = TypeVar("_Found")
 
 
 class EdgeIndex:
-    """`VectorIndex` over `home/index`; any number of processes can search it."""
+    """Implements the `BookStore` port over `home/index`; any number of processes can search it."""
 
     def __init__(self, home: Path, clock: Callable[[], float] = time.monotonic) -> None:
         """Nothing is opened yet; the first `begin` creates folders. `clock` gives seconds."""
