@@ -137,7 +137,7 @@ class VectorIndex(Protocol):
         """Return the best `limit` chunks for each given vector; no payload is read."""
         ...
 
-    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
+    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
         """Return for each term alone the best BM25 score of a chunk of these books, or of all.
 
         0 for a term that is in no chunk.

@@ -95,7 +95,7 @@ class ServerIndex:
             found = Candidates.best(each, limit)
         return found
 
-    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
+    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
         best = [0.0] * len(terms)
         for one in self._scopes(await self._catalogue.served(books)):
             best = list(map(max, best, await one.best_scores(terms)))

@@ -76,7 +76,7 @@ def left_out_warning(reason: str, files: Sequence[str]) -> SourceWarning:
 
 
 def build_document(
-    info: PageInfo, drafts: Sequence[Draft], source: str | None, shown: PageText | None = None
+    info: PageInfo, drafts: Sequence[Draft], source: str | None, shown: PageText | None
 ) -> Document:
     """Make a page's document; the paragraph ids are hashes of the blocks' texts.
 
