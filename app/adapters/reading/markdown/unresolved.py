@@ -19,6 +19,7 @@ UNRESOLVED = "unresolved"
 _SILENT = r"(?P<silent>\{/\*.*?\*/\}|\{:[^{}\n]{0,400}\}|\{% *(?:end)?raw *%\})"
 """Within a line: comments of MDX, attribute lists of kramdown, marks around text as it is."""
 _UNKNOWN = r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}"
+TEMPLATE = re.compile(_UNKNOWN)
 _IN_LINE = re.compile(rf"{_SILENT}|(?P<unknown>{_UNKNOWN})", re.DOTALL)
 _IN_MDX = re.compile(
     rf"{_SILENT}|(?P<blank>\{{\s*(['\"`])\s*\3\s*\}})"
