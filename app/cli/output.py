@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from app.domain.characters import printable
+from app.domain.characters import counted, printable
 from app.domain.errors import InputError, RagError
 from app.services.phases import Phase, Phases
 
@@ -105,8 +105,8 @@ def errors_as_json() -> Iterator[None]:
 
 
 def _tell(phase: Phase) -> None:
-    of = f" of {phase.total:,}" if phase.total and not phase.ended else ""
-    done = f"{phase.done:,}{of} {phase.unit}" if phase.unit else ""
+    of = f"{phase.done:,} of " if phase.total and not phase.ended else ""
+    done = of + counted(phase.total if of else phase.done, phase.unit) if phase.unit else ""
     if phase.ended:
         remark(f"{phase.name}: {done}{' in ' if done else ''}{duration(phase.seconds)}")
     elif phase.done:

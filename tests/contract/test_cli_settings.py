@@ -81,15 +81,18 @@ def test_an_empty_setting_is_the_default(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_misspelled_setting_is_reported(run: Run, home: Path) -> None:
-    (home / ".env").write_text("rag_refusal_treshold=0.2\n", "utf-8")
+    lines = ["rag_refusal_treshold=0.2", "QDRANT_URI=x", "# RAG_PORT 1", "", "RAG_PORT: 8000"]
+    (home / ".env").write_text("\n".join([*lines, '"RAG_PORT=80', "- CO_API_KEY=x"]), "utf-8")
     result = run("books", RAG_SOMETHING_ELSE="1", RAG_HOST="::1")
     assert result.code == 0
-    assert [line for line in result.err.splitlines() if "warning" in line] == [
-        (
-            "textbook-rag: warning: RAG_REFUSAL_TRESHOLD is not a setting; "
-            "did you mean RAG_REFUSAL_THRESHOLD?"
-        ),
-        "textbook-rag: warning: RAG_SOMETHING_ELSE is not a setting; see .env.example",
+    assert [line.removeprefix("textbook-rag: warning: ") for line in result.err.splitlines()] == [
+        "QDRANT_URI is not a setting; did you mean QDRANT_URL?",
+        "RAG_REFUSAL_TRESHOLD is not a setting; did you mean RAG_REFUSAL_THRESHOLD?",
+        "RAG_SOMETHING_ELSE is not a setting; see .env.example",
+        ".env:5: sets nothing: write RAG_PORT=value",
+        ".env:6: sets nothing: write RAG_PORT=value",
+        ".env:7: sets nothing: write CO_API_KEY=value",
+        result.err.splitlines()[-1],
     ]
 
 

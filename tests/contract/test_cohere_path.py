@@ -267,7 +267,7 @@ def test_the_command_prints_cost_and_rate_limit(
     assert dry["minutes"] == pytest.approx(dry["tokens"] / 100_000, abs=0.01)
     assert dry["usd"] == pytest.approx(dry["tokens"] / 1000)
     text = priced("ingest", book, "--dry-run").out
-    assert "24 would be embedded" in text
+    assert "24 to be embedded" in text
     assert f"{dry['tokens']:,} tokens" in text
     assert "s at the rate limit" in text
     assert double.billed_tokens == 0
