@@ -93,6 +93,11 @@ def phases(*, as_json: bool = False) -> Phases:
     return Phases(report)
 
 
+def said(error: RagError) -> str:
+    """Return the error with its notes."""
+    return "; ".join([str(error), *getattr(error, "__notes__", [])])
+
+
 @contextmanager
 def errors_as_json() -> Iterator[None]:
     """Print a RagError of this block as JSON on stderr, too, unless that is a terminal."""
@@ -100,7 +105,7 @@ def errors_as_json() -> Iterator[None]:
         yield
     except RagError as error:
         if not sys.stderr.isatty():
-            _remark_json({"error": error.code, "message": str(error)})
+            _remark_json({"error": error.code, "message": said(error)})
         raise
 
 

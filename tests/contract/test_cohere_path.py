@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from functools import partial
@@ -186,6 +187,8 @@ def test_at_the_ceiling_answers_are_extractive(command: Run, double: CohereDoubl
 def test_a_spent_budget_ends_an_ingest_with_one_line(command: Run, double: CohereDouble) -> None:
     stopped = command("ingest", "tiny", RAG_BUDGET_MONTH="0")
     assert "RAG_BUDGET_MONTH" in stopped.refusal(1)
+    program = command("ingest", "tiny", "--json", RAG_BUDGET_MONTH="0").err.splitlines()
+    assert json.loads(program[-2])["message"].endswith("run the ingest again for the rest")
     assert double.requests == []
 
 
