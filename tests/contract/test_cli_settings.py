@@ -82,17 +82,14 @@ def test_an_empty_setting_is_the_default(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_misspelled_setting_is_reported(run: Run, home: Path) -> None:
     lines = ["rag_refusal_treshold=0.2", "QDRANT_URI=x", "# RAG_PORT 1", "", "RAG_PORT: 8000"]
-    (home / ".env").write_text("\n".join([*lines, '"RAG_PORT=80', "- CO_API_KEY=x"]), "utf-8")
-    result = run("books", RAG_SOMETHING_ELSE="1", RAG_HOST="::1")
+    (home / ".env").write_text("\n".join([*lines, '"RAG_PORT=80']), "utf-8")
+    result, mark = run("books", RAG_SOMETHING_ELSE="1", RAG_HOST="::1"), "textbook-rag: warning: "
     assert result.code == 0
-    assert [line.removeprefix("textbook-rag: warning: ") for line in result.err.splitlines()] == [
+    assert [one.removeprefix(mark) for one in result.err.splitlines() if mark in one] == [
         "QDRANT_URI is not a setting; did you mean QDRANT_URL?",
         "RAG_REFUSAL_TRESHOLD is not a setting; did you mean RAG_REFUSAL_THRESHOLD?",
         "RAG_SOMETHING_ELSE is not a setting; see .env.example",
-        ".env:5: sets nothing: write RAG_PORT=value",
-        ".env:6: sets nothing: write RAG_PORT=value",
-        ".env:7: sets nothing: write CO_API_KEY=value",
-        result.err.splitlines()[-1],
+        *(f".env:{line}: sets nothing: write RAG_PORT=value" for line in (5, 6)),
     ]
 
 
