@@ -87,7 +87,7 @@ _UNREACHED = "The language model's service does not answer. Try again in a momen
 _STATUSES: Mapping[type[RagError], tuple[int, str]] = {
     InputError: (422, ""),
     # Its message may name books of other keys.
-    BookNotFound: (404, "The server has no such book: `GET /v1/books` lists those that you may ask."),
+    BookNotFound: (404, "There is no such book: `GET /v1/books` lists those that you may ask."),
     BookNotAllowed: (403, ""),
     AnswerNotFound: (404, ""),
     IndexMismatch: (409, ""),
