@@ -39,7 +39,7 @@ from app.domain.errors import (
 )
 from app.services.recording import REQUEST, Failure, current
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 CLIENT_CLOSED_REQUEST = 499  # nginx's status for a closed connection
@@ -138,7 +138,7 @@ _STORAGE_RETRY_SECONDS = 5.0
 def report(error: Exception) -> None:
     """Record the cause of a 5xx for the request's log line; log an unexpected error at once."""
     if not isinstance(error, RagError):
-        log.error(
+        _log.error(
             "http.unexpected_error", extra={"request_id": current().request_id}, exc_info=error
         )
     elif status_and_detail(error)[0] < HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -75,8 +75,14 @@ def left_out_warning(reason: str, files: Sequence[str]) -> SourceWarning:
     return SourceWarning(f"{pages} left out: {reason}{more}{dots}", files[0], 0)
 
 
+def _is_ornament(draft: Draft) -> bool:
+    """Whether it is a paragraph of one sign, as between scenes: "* * *"."""
+    signs = set("".join(draft.text.split()))
+    return draft.kind is BlockKind.PARAGRAPH and len(signs) < 2 and not _WORD.search(draft.text)
+
+
 def build_document(
-    info: PageInfo, drafts: Sequence[Draft], source: str | None, shown: PageText | None = None
+    info: PageInfo, drafts: Sequence[Draft], source: str | None, shown: PageText | None
 ) -> Document:
     """Make a page's document; the paragraph ids are hashes of the blocks' texts.
 
@@ -86,7 +92,7 @@ def build_document(
     blocks: list[Block] = []
     at, span = 0, (0, 0)
     for draft, section in in_sections(drafts, title):
-        if not draft.text.strip():
+        if not draft.text.strip() or _is_ornament(draft):
             continue
         if source is None:
             span = (at, at + len(draft.text))

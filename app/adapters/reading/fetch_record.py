@@ -30,6 +30,7 @@ class FetchRecord:
         self.known = self._read(self._path) | self.seen
 
     def _read(self, path: Path, begun: float = 0.0) -> dict[str, dict[str, str]]:
+        """Return file -> headers; nothing if the record is older than `begun` (epoch seconds)."""
         if not path.exists() or path.stat().st_mtime < begun:
             path.unlink(missing_ok=True)
             return {}

@@ -116,7 +116,7 @@ def _is_walked(at: str, name: str) -> bool:
     return name not in _OUTPUT or not Path(at, name, "index.html").exists()
 
 
-def page_names(files: SourceFiles, folder: str = "") -> list[str]:
+def page_names(files: SourceFiles, folder: str) -> list[str]:
     """Return the pages below `folder`, relative to it, ordered by `by_numbers`: no drafts, and no
     file whose name begins with `_`, which other pages include.
 

@@ -41,6 +41,7 @@ class Facts:
 
 
 def _pages(files: SourceFiles, folder: str, end: str) -> dict[str, str]:
+    """Return file -> path of each page."""
     return {name: _path(name, end) for name in page_names(files, folder)}
 
 

@@ -36,9 +36,7 @@ def recognised(files: SourceFiles, site: Site | None = None) -> tuple[Site, str]
     return Site.PLAIN, ""
 
 
-def open_sources(
-    files: SourceFiles, site: Site | None, base_url: str, version: str = ""
-) -> OpenedBook:
+def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: str) -> OpenedBook:
     """Open a folder. BookError, with what to do, if it has no page that can be read.
 
     A `version` is served below the configured address, as mike does for MkDocs.
