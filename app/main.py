@@ -34,7 +34,7 @@ from app.bootstrap.application import Application, application
 from app.bootstrap.logs import logging_to_stderr
 from app.bootstrap.storage import index_faults, site_keys
 from app.domain.answer import Answer
-from app.settings import Settings, read_settings
+from app.settings import Settings
 
 _log = logging.getLogger(__name__)
 
@@ -47,16 +47,8 @@ book's site at the cited paragraph. Errors are RFC 9457 problems with a stable `
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
 
 
-def create_app(
-    settings: Settings | None = None,
-    *,
-    open_application: OpenApplication = application,
-) -> FastAPI:
-    """Return the ASGI application; its clients are opened when it starts, not before.
-
-    ConfigError if the settings are invalid.
-    """
-    settings = settings or read_settings()
+def create_app(settings: Settings, *, open_application: OpenApplication = application) -> FastAPI:
+    """Return the ASGI application; its clients are opened when it starts, not before."""
     app = FastAPI(
         title="textbook-rag",
         version=metadata.version("textbook-rag"),

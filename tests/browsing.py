@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from playwright.sync_api import Page, Route, expect
 
@@ -23,6 +23,7 @@ from app.domain.answer import (
 )
 from app.domain.book_id import BookId
 from tests.local_http import Handler, local_server
+from tests.made_chunks import made_citation
 
 CHROMIUMS = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
 CHROMIUM = next(filter(None, CHROMIUMS), None)
@@ -83,8 +84,7 @@ def reply(page: Page, text: str, mode: AnswerMode = AnswerMode.GENERATED, **fiel
 
 def claim(end: int, url: str = "/docs/a", quote: str = "q", **changes: object) -> Citation:
     """Return a citation of an answer's beginning."""
-    place = (1, 0, end, "p-1", url, "T", ("T",), quote, BookId(BOOK), "f.md", ())
-    return replace(Citation(*place), **changes)  # type: ignore[arg-type]
+    return made_citation(end=end, url=url, quote=quote, book=BookId(BOOK), **changes)
 
 
 def turn(question: str = "Question", **answer: object) -> dict[str, object]:

@@ -42,7 +42,7 @@ from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.page_locator import PageLocator
-from app.services.ports import Embedder, Generator, Reranker, VectorIndex
+from app.services.ports import Embedder, EmbedInContext, Generator, Reranker, VectorIndex
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.similarity import SimilarityEncoder
@@ -122,6 +122,8 @@ class FakeEmbedder:
     dimension: int = DIMENSION
     error: Exception | None = None
     tariff: Tariff = field(default_factory=Tariff)
+    multilingual: bool = False
+    embed_in_context: EmbedInContext | None = None
 
     async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
         yield [_embed(text) for text in texts]

@@ -19,7 +19,7 @@ from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import SearchFilter, Vector
 from app.services.ingest import IngestBook, IngestReport, IngestRequest
 from app.services.phases import Phases
-from app.services.ports import Embedder
+from app.services.ports import Embedder, EmbedInContext
 from app.services.similarity import embed_documents
 from tests.command_line import write_files
 from tests.index_points import stored
@@ -80,6 +80,14 @@ class CountingEmbedder:
     @property
     def tariff(self) -> Tariff:
         return self.inner.tariff
+
+    @property
+    def multilingual(self) -> bool:
+        return self.inner.multilingual
+
+    @property
+    def embed_in_context(self) -> EmbedInContext | None:
+        return self.inner.embed_in_context
 
     async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
         for number, start in enumerate(range(0, len(texts), self.batch)):

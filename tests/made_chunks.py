@@ -1,10 +1,11 @@
-"""Passages, chunks and manifests made up for tests; each field can be given another value."""
+"""Passages, chunks, citations, manifests made up for tests; each field can have another value."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+from app.domain.answer import Citation
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -61,6 +62,23 @@ def made_chunk(*passages: Passage, **fields: Any) -> Chunk:
         passages=passages,
     )
     return replace(chunk, **fields)
+
+
+def made_citation(**fields: Any) -> Citation:
+    citation = Citation(
+        index=1,
+        start=0,
+        end=0,
+        paragraph_id="p-1",
+        url="https://book.example/page#a",
+        title="Section",
+        heading_path=("Section",),
+        quote="quote",
+        book=BookId("book"),
+        file="page.md",
+        spans=(),
+    )
+    return replace(citation, **fields)
 
 
 def made_manifest(book: str = "book", **fields: Any) -> BookManifest:

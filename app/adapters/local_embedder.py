@@ -45,7 +45,6 @@ class LocalEmbedder:
     dimension = DIMENSION
     tariff = Tariff(texts_per_call=_BATCH)
     multilingual, embed_in_context = False, None
-    """As in `FastembedEmbedder`."""
 
     def __init__(self, token_vectors: NDArray[np.float16], tokenizer: Tokenizer) -> None:
         """`token_vectors` has the shape (vocabulary size, 256)."""

@@ -46,6 +46,7 @@ def split_sentences(text: str, language: str) -> list[Span]:
 
 
 def _pieces(text: str, language: str) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and text of each segment, without blanks around it."""
     at = 0
     for piece in _segments(_ODD_BLANK.sub(" ", text), language):
         stripped = piece.strip()

@@ -39,7 +39,7 @@ from app.domain.errors import (
 )
 from app.services.recording import REQUEST, Failure, current
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 CLIENT_CLOSED_REQUEST = 499  # nginx's status for a closed connection
@@ -86,7 +86,8 @@ _BUSY = "Too many questions at once. Try again in a moment."
 _UNREACHED = "The language model's service does not answer. Try again in a moment."
 _STATUSES: Mapping[type[RagError], tuple[int, str]] = {
     InputError: (422, ""),
-    BookNotFound: (404, ""),
+    # Its message may name books of other keys.
+    BookNotFound: (404, "There is no such book: `GET /v1/books` lists those that you may ask."),
     BookNotAllowed: (403, ""),
     AnswerNotFound: (404, ""),
     IndexMismatch: (409, ""),
@@ -137,7 +138,7 @@ _STORAGE_RETRY_SECONDS = 5.0
 def report(error: Exception) -> None:
     """Record the cause of a 5xx for the request's log line; log an unexpected error at once."""
     if not isinstance(error, RagError):
-        log.error(
+        _log.error(
             "http.unexpected_error", extra={"request_id": current().request_id}, exc_info=error
         )
     elif status_and_detail(error)[0] < HTTPStatus.INTERNAL_SERVER_ERROR:

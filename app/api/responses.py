@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 from app.domain.book_id import BookId
 from app.domain.characters import printable
 from app.domain.document import BlockKind
-from app.domain.glossary import TermOnPage
+from app.domain.glossary import GlossaryTerm
 from app.domain.indexed_book import BookManifest
 from app.domain.retrieval.query import Hit
 
@@ -98,8 +98,8 @@ class TermBody(Body):
     """The forms of the term that occur in the page's text."""
 
     @classmethod
-    def of(cls, found: TermOnPage) -> TermBody:
-        return cls(**asdict(found.entry), forms=list(found.forms))
+    def of(cls, found: GlossaryTerm) -> TermBody:
+        return cls(**asdict(found))
 
 
 class GlossaryBody(Body):

@@ -13,7 +13,7 @@ from app.adapters.index_terms import IndexTerms
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
-from app.bootstrap.providers import OwnEmbedder, Providers, paragraph_scorers, similarity_encoder
+from app.bootstrap.providers import Providers, paragraph_scorers, similarity_encoder
 from app.bootstrap.storage import (
     BookPages,
     Disk,
@@ -34,7 +34,7 @@ from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.paragraphs import CiteParagraph
-from app.services.ports import BookStore, Reranker
+from app.services.ports import BookStore, Embedder, Reranker
 from app.services.question_log import QuestionLog, Selected
 from app.services.retrieve import Retrieve
 from app.services.show_figures import ShowFigures
@@ -59,7 +59,7 @@ class Application:
     """The use cases, and the state that the entry points report."""
 
     settings: Settings
-    embedder: OwnEmbedder
+    embedder: Embedder
     index: BookStore
     ledgers: SqliteLedgers
     cite: CiteParagraph
@@ -152,7 +152,7 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
 def _answering(
     settings: Settings,
     index: BookStore,
-    embedder: OwnEmbedder,
+    embedder: Embedder,
     similarity: SimilarityEncoder,
     reranker: Reranker | None,
     model: ChatModel | None,
@@ -163,15 +163,7 @@ def _answering(
     terms, bounds = IndexTerms(), TermUpperBounds(index)
     lexical = LexicalEncoder(terms.of_document, terms.of_query)
     vocabulary = BookVocabulary(index, lexical, bounds, count_tokens)
-    analysis = AnalyseQuestion(
-        embedder,
-        lexical,
-        bounds,
-        similarity,
-        vocabulary,
-        rewriter=model,
-        multilingual=embedder.multilingual,
-    )
+    analysis = AnalyseQuestion(embedder, lexical, bounds, similarity, vocabulary, rewriter=model)
     retrieve = Retrieve(analysis, index, reranker, count_tokens)
     consult = ConsultBook(
         retrieve=retrieve,

@@ -21,7 +21,6 @@ from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.bootstrap.books import read_source
-from app.bootstrap.providers import OwnEmbedder
 from app.bootstrap.storage import BookContents, BookPages, PageEntry, address_of, book_pages
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, ChunkingTools, RecursiveConfig
@@ -44,7 +43,7 @@ _IMAGES = 500_000_000
 
 
 def ingest_book(
-    settings: Settings, embedder: OwnEmbedder, index: BookStore, ledgers: SqliteLedgers
+    settings: Settings, embedder: Embedder, index: BookStore, ledgers: SqliteLedgers
 ) -> IngestBook:
     terms = IndexTerms()
     return IngestBook(
@@ -55,7 +54,6 @@ def ingest_book(
             longest_text=embedder.tariff.tokens_per_text,
         ),
         embedder=embedder,
-        embed_in_context=embedder.embed_in_context,
         cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
         ledgers=ledgers,
         terms_of=terms.of_document,

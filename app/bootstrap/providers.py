@@ -6,7 +6,7 @@ import asyncio
 import logging
 from contextlib import AsyncExitStack
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from app.adapters.fastembed.models import EMBEDDER, RERANKER
 from app.adapters.fastembed.reranker import FastembedReranker
@@ -16,14 +16,13 @@ from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price
 from app.domain.errors import ConfigError
 from app.services.budget import Budget, Period
-from app.services.ports import RelevanceModel, Reranker
+from app.services.ports import Embedder, RelevanceModel, Reranker
 from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
 from app.services.similarity import CrossLingualScorer, SimilarityEncoder
 from app.settings import SMALL_CONTEXT, Settings
 
 if TYPE_CHECKING:
-    from app.adapters.fastembed.embedder import FastembedEmbedder
     from app.adapters.local_embedder import LocalEmbedder
     from app.adapters.providers.chat import ChatModel
     from app.adapters.providers.cohere_client import CohereClient
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from app.adapters.providers.openai_chat import OpenAIGenerator
 
 _log = logging.getLogger(__name__)
-
-OwnEmbedder: TypeAlias = "CohereEmbedder | LocalEmbedder | FastembedEmbedder"
 
 
 class Providers:
@@ -50,7 +47,7 @@ class Providers:
         self._stack = stack
         self._cohere: CohereClient | None = None
 
-    async def embedder(self) -> OwnEmbedder:
+    async def embedder(self) -> Embedder:
         if self._by_cohere(self.settings.embedder):
             return await self._cohere_embedder()
         if name := fastembed_model(self.settings.embedder, EMBEDDER):
@@ -189,7 +186,7 @@ async def similarity_encoder() -> SimilarityEncoder:
 
 
 def paragraph_scorers(
-    embedder: OwnEmbedder, reranker: Reranker | None, similarity: SimilarityEncoder
+    embedder: Embedder, reranker: Reranker | None, similarity: SimilarityEncoder
 ) -> list[RelevanceModel]:
     """Return what chooses the paragraphs of offline answers in place of the static local model."""
     found: list[RelevanceModel] = []

@@ -12,9 +12,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from app.bootstrap.question_file import read_questions
 from app.cli.command import Json, OneBook, command, open_application
 from app.cli.output import phases, remark, remark_each, show
-from app.cli.question_file import read_questions
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.errors import InputError
 from app.domain.evaluation.calibration import RefusalCurve, refusal_curve

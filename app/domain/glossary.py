@@ -27,13 +27,8 @@ class GlossaryTerm:
     paragraph_id: str
     url: str
     """Deep link to the entry."""
-
-
-@dataclass(frozen=True, slots=True)
-class TermOnPage:
-    entry: GlossaryTerm
-    forms: tuple[str, ...]
-    """Distinct spellings on the page, with capitals and plurals."""
+    forms: tuple[str, ...] = ()
+    """Distinct spellings on the page where it was found, with capitals and plurals."""
 
 
 def glossary_terms(passage: Passage) -> Iterator[GlossaryTerm]:
@@ -88,7 +83,7 @@ class TermFinder:
                 self._terms.setdefault((*before, form), (name, entry))
         self._longest = max(map(len, self._terms), default=0)
 
-    def find(self, passages: Iterable[Passage]) -> list[TermOnPage]:
+    def find(self, passages: Iterable[Passage]) -> list[GlossaryTerm]:
         """Return the terms in the passages' texts in order of first occurrence.
 
         A term inside its own glossary entry does not count.
@@ -100,7 +95,7 @@ class TermFinder:
             for entry, form in self._in_text(passage.text):
                 if entry.term.casefold() not in own:
                     forms.setdefault(entry, {})[form] = None
-        return [TermOnPage(entry, tuple(found)) for entry, found in forms.items()]
+        return [replace(entry, forms=tuple(found)) for entry, found in forms.items()]
 
     def _in_text(self, text: str) -> Iterator[tuple[GlossaryTerm, str]]:
         words = list(_WORD.finditer(text))

@@ -42,10 +42,10 @@ class ReadingBudget:
 BUDGET = ReadingBudget()
 
 
-def check_size(size: int, most: int, file: str, remedy: str = "split it") -> None:
+def check_size(size: int, most: int, file: str) -> None:
     """FileRefused if `size` bytes are more than `most`."""
     if size > most:
-        message = f"the file has {size:,} bytes, more than the limit of {most:,}: {remedy}"
+        message = f"the file has {size:,} bytes, more than the limit of {most:,}: split it"
         raise FileRefused(message, file)
 
 

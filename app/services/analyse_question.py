@@ -67,9 +67,6 @@ class AnalyseQuestion:
     """Finds cognates of a question in another language than the book's, and rare words."""
     rewriter: QuestionRewriter | None = None
     """Rewrites a follow-up as a standalone question; if None, rules do (`standalone`)."""
-    multilingual: bool = False
-    """Whether `embedder` has one vector space for all languages. Then a question in another
-    language than the book's is searched by its vector alone."""
 
     async def of_query(self, request: AskRequest, books: BookList) -> AnalysedQuery:
         """Return the terms and vectors to search for in these books.
@@ -89,10 +86,11 @@ class AnalyseQuestion:
         asked = replace(asked, embedded=embedded.text, lexical=lexical.text)
         language = language_of_words(lexical.words, books.language)
         foreign = language != books.language
-        if foreign and not self.multilingual:
+        if foreign and not self.embedder.multilingual:
             asked = await self._with_cognates(asked, language, books)
         dense = await self._embed(asked.embedded, degraded)
-        by_vector = foreign and self.multilingual and dense is not None
+        # A multilingual embedder finds what the words of another language cannot.
+        by_vector = foreign and self.embedder.multilingual and dense is not None
         languages = () if by_vector else books.by_language
         terms = {one: await self._terms(asked, one, books) for one in languages}
         vectors = {one: self._sparse(asked, one, terms[one]) for one in languages}

@@ -43,7 +43,7 @@ from app.services.recording import Recording, current, stage
 from app.services.show_figures import ShowFigures
 from app.services.write_answer import WriteAnswer
 
-_logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 HISTORY_TOKENS = 1_000
 """Token budget of the conversation, a third of the context's: the latest turns are kept."""
@@ -101,7 +101,7 @@ class AnswerQuestion:
             "confidence": answer.confidence,
             "degraded": answer.degraded,
         }
-        _logger.info("answer.finished", extra=fields | record.fields())
+        _log.info("answer.finished", extra=fields | record.fields())
         return answer
 
     async def _read(self, request: AskRequest, scope: BookScope) -> Consultation | Answer:

@@ -48,7 +48,7 @@ class BookScope:
         return replace(self, books=books, filter=replace(self.filter, books=names), page=None)
 
 
-async def scope_of(index: VectorIndex, filter: SearchFilter, page_url: str = "") -> BookScope:
+async def scope_of(index: VectorIndex, filter: SearchFilter, page_url: str) -> BookScope:
     """Look up the books of a filter, or all default editions, in the edition of the reader's page.
 
     BookNotFound if one of them is not indexed, or none; StorageError if none can be read.
@@ -128,7 +128,7 @@ async def page_among(
     return None
 
 
-async def degraded_books(index: VectorIndex, books: Sequence[BookId] = ()) -> tuple[str, ...]:
+async def degraded_books(index: VectorIndex, books: Sequence[BookId]) -> tuple[str, ...]:
     """Entries of `degraded` for these books, or for all.
 
     "book:x" could not be read; "generation:x" was answered from the previous generation.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import islice
-from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.query import Vector
@@ -12,8 +11,6 @@ from app.services.ports import Embedder
 
 _CHARACTERS = 4
 """Of a token of a heading, as in English."""
-EmbedInContext: TypeAlias = Callable[[Sequence[str]], Awaitable[list[Vector]]]
-"""Returns one vector for each text, embedded together as one document, for late chunking."""
 
 
 def token_counts(keys: Sequence[str], chunks: Sequence[Chunk]) -> list[int]:
@@ -29,25 +26,19 @@ def _embedded_tokens(chunk: Chunk) -> int:
 
 
 async def embed_keys(
-    keys: Sequence[str],
-    chunks: Sequence[Chunk],
-    embedder: Embedder,
-    embed_in_context: EmbedInContext | None,
+    keys: Sequence[str], chunks: Sequence[Chunk], embedder: Embedder
 ) -> AsyncIterator[tuple[Sequence[str], Sequence[Vector]]]:
-    """Yield (keys, vectors) batch by batch, each key once.
-
-    Late chunking needs `embed_in_context`.
-    """
+    """Yield (keys, vectors) batch by batch, each key once."""
     pooled = {chunk.vector_key for chunk in chunks if chunk.pooled_within}
     alone = [key for key in keys if key not in pooled]
     rest = iter(alone)
     async for vectors in embedder.embed_batches(alone):
         yield [*islice(rest, len(vectors))], vectors
-    if embed_in_context is None:
+    if embedder.embed_in_context is None:
         return
     for document in _documents(pooled.intersection(keys), chunks):
         texts, positions = _document_texts(document)
-        vectors = await embed_in_context(texts)
+        vectors = await embedder.embed_in_context(texts)
         found = {
             chunk.vector_key: vectors[at] for chunk, at in zip(document, positions, strict=True)
         }

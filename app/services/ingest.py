@@ -27,7 +27,7 @@ from app.domain.identity import keep_ids
 from app.domain.indexed_book import BookList, BookManifest, IndexPoint
 from app.domain.retrieval.chunk_terms import TermsOf
 from app.domain.retrieval.query import SearchFilter, Vector
-from app.services.chunk_vectors import EmbedInContext, embed_keys, token_counts
+from app.services.chunk_vectors import embed_keys, token_counts
 from app.services.ingest_plan import (
     Changes,
     IngestPlan,
@@ -77,8 +77,6 @@ class IngestBook:
     index: BookStore
     store_pages: Callable[[Book, Path], None]
     """Stores the pages of a book, given with its folder, if it has no site of its own."""
-    embed_in_context: EmbedInContext | None = None
-    """None if the embedder does not support late chunking."""
     encoder: str = ""
     """Identifies what sparse vectors are made by."""
 
@@ -88,7 +86,7 @@ class IngestBook:
         Readers see the old generation until the last step. On an error the index is unchanged;
         vectors received so far stay in the cache.
         """
-        if request.strategy == StrategyName.LATE and self.embed_in_context is None:
+        if request.strategy == StrategyName.LATE and self.embedder.embed_in_context is None:
             raise ConfigError(_NO_TOKEN_VECTORS)
         started = perf_counter()
         listed = await self.index.books()
@@ -221,11 +219,10 @@ class IngestBook:
         missing, embedder = plan.missing, self.embedder
         if not missing:
             return
-        batches = embed_keys(missing, plan.chunks, embedder, self.embed_in_context)
         done = 0
         with phases.phase("embed", len(missing), "texts") as advance:
             try:
-                async for keys, vectors in batches:
+                async for keys, vectors in embed_keys(missing, plan.chunks, embedder):
                     await self.cache.put(embedder.space, embedder.dimension, keys, vectors)
                     done += len(vectors)
                     advance(len(vectors))

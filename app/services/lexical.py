@@ -22,7 +22,7 @@ from app.domain.definitions import (
     question_targets,
 )
 from app.domain.indexed_book import BookList
-from app.domain.languages import known_language
+from app.domain.languages import in_any, known_language
 from app.domain.retrieval.chunk_terms import TermsOf, defined_terms, heading_targets
 from app.domain.retrieval.query import SparseVector, blend
 from app.services.ports import VectorIndex
@@ -41,10 +41,7 @@ MOST_TERMS = 64
 """Maximum number of terms of a long question used for rescoring, because each costs a search."""
 
 _CLAUSE_END = re.compile(
-    r"(?<=[.?!])\s+|\n|,?\s(?:and|or|und|y|et|e)\s"
-    r"(?=(?:what|how|why|when|where|which|who|wie|warum|wann|welche[rsn]?|qué|cómo|cuándo|dónde"
-    r"|comment|pourquoi|quand|quando|perché)\b)",
-    re.IGNORECASE,
+    rf"(?<=[.?!])\s+|\n|,?\s(?:{in_any('joins')})\s(?=(?:{in_any('joined')})\b)", re.IGNORECASE
 )
 """Between the questions of "what does k1 do and what happens if it is 0?"."""
 

@@ -12,7 +12,6 @@ from app.domain.document import BlockKind
 from app.domain.glossary import (
     GlossaryTerm,
     TermFinder,
-    TermOnPage,
     glossary_terms,
     in_glossary,
     with_references,
@@ -38,7 +37,7 @@ class LookUpTerms:
         kinds = (BlockKind.GLOSSARY_ENTRY,)
         self._glossaries = BookCache(index, _glossary_of, _CACHED_BOOKS, kinds)
 
-    async def on_page(self, page: Sequence[Chunk], manifest: BookManifest) -> list[TermOnPage]:
+    async def on_page(self, page: Sequence[Chunk], manifest: BookManifest) -> list[GlossaryTerm]:
         """Return the terms in a page's chunks, in order of first occurrence."""
         glossary = await self._glossaries.of(manifest)
         # In a thread: a page takes about 10 ms.
@@ -61,9 +60,9 @@ def _by_page_and_term(defined: tuple[str, GlossaryTerm]) -> tuple[str, str, str]
     return page, entry.term.casefold(), entry.paragraph_id
 
 
-def _terms_of(glossary: _Glossary, page: Sequence[Chunk]) -> list[TermOnPage]:
+def _terms_of(glossary: _Glossary, page: Sequence[Chunk]) -> list[GlossaryTerm]:
     # The page's own entry for a term is preferred to another page's.
     key = page_key(page[0].deep_link_url)
     found = glossary.finder.find(passage for chunk in page for passage in chunk.passages)
-    own = [glossary.own.get((key, one.entry.term.casefold()), one.entry) for one in found]
-    return [replace(one, entry=entry) for one, entry in zip(found, own, strict=True)]
+    own = [glossary.own.get((key, one.term.casefold()), one) for one in found]
+    return [replace(entry, forms=one.forms) for one, entry in zip(found, own, strict=True)]

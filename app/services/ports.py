@@ -5,9 +5,9 @@ Every method raises only errors of `app.domain.errors`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
@@ -24,6 +24,9 @@ from app.domain.retrieval.query import (
     Vector,
 )
 
+EmbedInContext: TypeAlias = Callable[[Sequence[str]], Awaitable[list[Vector]]]
+"""Returns one vector for each text, embedded together as one document, for late chunking."""
+
 
 class Embedder(Protocol):
     """Embeds questions and texts. Vectors of one `space` and `dimension` are comparable."""
@@ -38,6 +41,16 @@ class Embedder(Protocol):
 
     @property
     def tariff(self) -> Tariff: ...
+
+    @property
+    def multilingual(self) -> bool:
+        """Whether questions and texts of all languages are near each other."""
+        ...
+
+    @property
+    def embed_in_context(self) -> EmbedInContext | None:
+        """None for a model without token vectors: it cannot be used with late chunking."""
+        ...
 
     async def embed_query(self, text: str) -> Vector: ...
 
@@ -124,7 +137,7 @@ class VectorIndex(Protocol):
         """Return the best `limit` chunks for each given vector; no payload is read."""
         ...
 
-    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
+    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
         """Return for each term alone the best BM25 score of a chunk of these books, or of all.
 
         0 for a term that is in no chunk.

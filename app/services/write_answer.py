@@ -21,12 +21,13 @@ from app.domain.answer import (
     TextDelta,
     Usage,
 )
+from app.domain.answering.citations import CitationList
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.relevance import Relevance, candidates
 from app.domain.answering.units import SplitSentences
-from app.domain.answering.verification import CitationList, Verifier, by_paragraph
+from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.domain.generated_text.model_text import GeneratedEnd
 from app.domain.languages import notices, other_language

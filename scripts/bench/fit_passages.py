@@ -28,7 +28,7 @@ from students import BOOKS
 
 from app.adapters.sentences import split_sentences
 from app.bootstrap.application import Application
-from app.cli.question_file import read_questions
+from app.bootstrap.question_file import read_questions
 from app.domain.answering.extractive import extract
 from app.domain.answering.relevance import Candidate, Features, Relevance, candidates
 from app.domain.book_id import BookId

@@ -40,7 +40,7 @@ from load_client import Connection, Reply
 from serving import ROOT, Server, free_port, head, memory_of, request_when_up, server
 
 from app.api.ingest_jobs import give_way
-from app.cli.question_file import read_questions
+from app.bootstrap.question_file import read_questions
 from app.domain.evaluation.measurement import percentile
 from tests.openai_double import OpenAIDouble, quote_sources
 

@@ -39,7 +39,7 @@ from serving import Server, free_port, memory_of, request_when_up, server
 from app.adapters.local_embedder import DIMENSION
 from app.adapters.qdrant.edge import EdgeIndex
 from app.bootstrap.application import Application, application
-from app.cli.question_file import read_questions
+from app.bootstrap.question_file import read_questions
 from app.domain.answering.request import AskRequest
 from app.domain.evaluation.measurement import percentile
 from app.domain.retrieval.query import Hit

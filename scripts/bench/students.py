@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from app.adapters.reading.book import read_book
 from app.bootstrap.application import Application
-from app.cli.question_file import read_questions
+from app.bootstrap.question_file import read_questions
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.measurement import Measured, summary
 from app.domain.evaluation.metrics import STANDARD_DEPTH, Retrieved, finds_all_gold, has_facts

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.question_file import read_questions
+from app.bootstrap.question_file import read_questions
 from app.domain.evaluation.metrics import has_facts
 from tests.command_line import Run, runner, write_files, write_questions
 from tests.conftest import ROOT

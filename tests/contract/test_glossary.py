@@ -12,7 +12,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import BookNotFound
-from app.domain.glossary import TermFinder, TermOnPage, glossary_terms, with_references
+from app.domain.glossary import GlossaryTerm, TermFinder, glossary_terms, with_references
 from app.services.book_scope import find_page
 from app.services.page_glossary import LookUpTerms
 from tests.fake_world import FakeIndex, make_chunk, passage
@@ -32,7 +32,7 @@ def entry(term: str, text: str = "", paragraph_id: str = "") -> Passage:
 def found(text: str, *terms: str) -> list[tuple[str, tuple[str, ...]]]:
     entries = [one for term in terms for one in glossary_terms(entry(term))]
     on_page = TermFinder(entries).find([passage(text, "p-text")])
-    return [(one.entry.term, one.forms) for one in on_page]
+    return [(one.term, one.forms) for one in on_page]
 
 
 @pytest.mark.parametrize(
@@ -141,13 +141,13 @@ def glossary_chunk(page: str, *passages: Passage, book: str = "book", index: int
 def definitions(index: FakeIndex, page: str, books: Sequence[BookId] = ()) -> list[tuple[str, str]]:
     """Return the terms that are explained on a page, with their definitions."""
 
-    async def look_up() -> list[TermOnPage]:
+    async def look_up() -> list[GlossaryTerm]:
         found = await find_page(index, page, books)
         assert found is not None
         manifest, chunks = found
         return await LookUpTerms(index).on_page(chunks, manifest)
 
-    return [(one.entry.term, one.entry.definition) for one in asyncio.run(look_up())]
+    return [(one.term, one.definition) for one in asyncio.run(look_up())]
 
 
 def test_what_the_page_itself_defines_goes_before_another_page() -> None:

@@ -40,16 +40,16 @@ def documents() -> list[Sequence[str]]:
 @pytest.fixture
 async def late(home: Path, models: Path, documents: list[Sequence[str]]) -> AsyncIterator[Bench]:
     embedder = FastembedEmbedder.load(EMBEDDER, models)
+    within = embedder.embed_in_context
+    assert within
 
     async def embed(texts: Sequence[str]) -> list[Vector]:
-        assert embedder.embed_in_context
         documents.append(texts)
-        return await embedder.embed_in_context(texts)
+        return await within(texts)
 
     async with open_bench(home) as bench:
-        bench.use_case = replace(
-            bench.use_case, chunk_book=chunk_book, embedder=embedder, embed_in_context=embed
-        )
+        embedder.embed_in_context = embed
+        bench.use_case = replace(bench.use_case, chunk_book=chunk_book, embedder=embedder)
         yield bench
 
 
@@ -58,15 +58,15 @@ async def test_vectors_are_those_of_the_chunks_within_their_document(
 ) -> None:
     report = await late.ingest(book, strategy=StrategyName.LATE)
     assert report.embedded == report.chunks > len(documents) == 3
-    embedder, embed = late.use_case.embedder, late.use_case.embed_in_context
-    assert embed
+    embedder = late.use_case.embedder
+    assert embedder.embed_in_context
     (manifest,) = (await late.app.index.books()).named()
     assert (manifest.model, manifest.dimension) == (embedder.space, embedder.dimension)
     stored = {(p.chunk.file, p.chunk.chunk_index): p for p in await late.points()}
     file = min(stored)[0]
     texts = [p.chunk.text_content for (name, _), p in sorted(stored.items()) if name == file]
     assert [*documents[0]] == ["Page 0", *texts]
-    _, *within = await embed(["Page 0", *texts])
+    _, *within = await embedder.embed_in_context(["Page 0", *texts])
     alone = await embed_documents(embedder, texts)
     for place, vector in enumerate(within):
         assert list(stored[file, place].dense) == pytest.approx(list(vector), abs=1e-6)

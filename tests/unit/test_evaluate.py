@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.question_file import read_questions
+from app.bootstrap.question_file import read_questions
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
 from app.domain.evaluation.measurement import summary

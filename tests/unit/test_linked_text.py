@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from app.api.protocols.linked_text import LinkedText, linked, without_links
 from app.domain.answer import Answer, AnswerMode, Citation
-from app.domain.book_id import BookId
+from tests.made_chunks import made_citation
 
-_PLACE = ("p-1", "https://b.example/x#a", "A", ("A",), "q", BookId("b"), "f", ())
-_CITATION = Citation(1, 0, 0, *_PLACE)
 LINK = "[1](https://b.example/x#a)"
 OTHER = "[2](https://b.example/y)"
 
 
 def cited(start: int, end: int) -> Citation:
-    return replace(_CITATION, start=start, end=end)
+    return made_citation(start=start, end=end, url="https://b.example/x#a")
 
 
 def second(start: int, end: int) -> Citation:
-    return replace(_CITATION, index=2, start=start, end=end, url="https://b.example/y")
+    return made_citation(index=2, start=start, end=end, url="https://b.example/y")
 
 
 def streamed(*steps: str | Citation) -> str:

@@ -71,7 +71,9 @@ def test_a_single_file_is_a_book(tmp_path: Path) -> None:
 
 def read(_: Path, given: str) -> str:
     site, text = given.split("\n", 1)
-    blocks = read_text(f"{text}\n", site=Site(site)).blocks
+    name, *suffix = site.split()
+    file = f"page.{suffix[0] if suffix else 'md'}"
+    blocks = read_text(f"{text}\n", site=Site(name), file=file).blocks
     return "\n".join(f"{one.kind.value}: {one.text}".replace("\n", "⏎") for one in blocks)
 
 

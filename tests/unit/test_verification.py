@@ -8,9 +8,10 @@ import pytest
 
 from app.adapters.sentences import split_sentences
 from app.domain.answer import CitationFound, TextDelta
+from app.domain.answering.citations import CitationList
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.units import Unit
-from app.domain.answering.verification import CitationList, Verifier, by_paragraph
+from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.generated_text.model_text import GeneratedCitation, GeneratedText

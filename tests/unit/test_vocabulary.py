@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -141,8 +140,7 @@ INDEX = FakeIndex([make_chunk("stacks grow", index=0), make_chunk("innate immuni
 
 
 def analysis(*, multilingual: bool = False, error: Exception | None = None) -> AnalyseQuestion:
-    plain = retrieving(INDEX, FakeEmbedder(error=error)).analysis
-    return replace(plain, multilingual=multilingual)
+    return retrieving(INDEX, FakeEmbedder(error=error, multilingual=multilingual)).analysis
 
 
 def test_a_question_in_another_language_finds_the_words_of_the_book() -> None:

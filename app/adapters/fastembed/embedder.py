@@ -49,7 +49,6 @@ class FastembedEmbedder:
         self.space = f"fastembed:{name}"
         self.dimension = model.embedding_size
         self.multilingual = bool(_MULTILINGUAL.search(name))
-        """Whether questions and texts of all languages are near each other."""
         tokenizer = getattr(model.model, "tokenizer", None)
         cut = tokenizer.truncation if tokenizer else None
         self.tariff = Tariff(_TEXTS, tokens_per_text=cut["max_length"] if cut else None)
@@ -59,7 +58,6 @@ class FastembedEmbedder:
         )
         late = LateChunking.of(model)
         self.embed_in_context = late.embed if late else None
-        """Embeds texts as one document; None for a model without token vectors."""
 
     @classmethod
     def load(cls, name: str, folder: Path) -> FastembedEmbedder:

@@ -65,7 +65,6 @@ class CohereEmbedder:
     """
 
     multilingual, embed_in_context = False, None
-    """As in `FastembedEmbedder`."""
 
     def __init__(
         self,

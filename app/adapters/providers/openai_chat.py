@@ -32,7 +32,7 @@ from app.domain.retrieval.query import ContextPassage
 from app.services.ports import GenerationRequest
 from app.services.provider_calls import ProviderCalls
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _CHECK_SECONDS = 2.0
 _OWN_NAME = "textbook-rag"
@@ -102,7 +102,7 @@ class OpenAIGenerator(ChatModel):
             # Some servers accept any model name: llama.cpp serves its one model for all of them.
             names = ", ".join(models[:5]) or "none"
             fields = {"model": self.model, "models": names, "setting": "RAG_OPENAI_MODEL"}
-            logger.warning("openai.model_not_listed", extra=fields)
+            _log.warning("openai.model_not_listed", extra=fields)
 
     def prompt(self, request: GenerationRequest) -> tuple[Body, Response]:
         rest = sum(tokens_about(one.content) for one in self._messages(request, ()))
@@ -201,5 +201,5 @@ class PromptSpeed:
             self._warned = True
             speed = round(1 / self.seconds_per_token, 1)
             fields = {"prompt_tokens_per_second": speed, "setting": "RAG_CONTEXT_TOKENS"}
-            logger.warning("openai.slow_server", extra=fields)
+            _log.warning("openai.slow_server", extra=fields)
         return [context[at] for at in sorted(kept)]

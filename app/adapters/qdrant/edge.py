@@ -26,7 +26,7 @@ _Found = TypeVar("_Found")
 
 
 class EdgeIndex:
-    """`VectorIndex` over `home/index`; any number of processes can search it."""
+    """Implements the `BookStore` port over `home/index`; any number of processes can search it."""
 
     def __init__(self, home: Path, clock: Callable[[], float] = time.monotonic) -> None:
         """Nothing is opened yet; the first `begin` creates folders. `clock` gives seconds."""
@@ -65,7 +65,7 @@ class EdgeIndex:
         return Candidates.best(list(self._each(filter.books, ask)), limit)
 
     @in_thread
-    def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
+    def best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
         every = list(self._each(books, lambda one: one.terms))
         highest = [max([0.0, *(one.of(term)[1] for one in every)]) for term in terms]
         weighted = zip(highest, terms, strict=True)

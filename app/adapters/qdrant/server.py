@@ -21,13 +21,11 @@ from app.adapters.qdrant.server_catalogue import Catalogue, damage
 from app.adapters.qdrant.server_client import public_address
 from app.adapters.qdrant.server_points import (
     BATCH,
+    Scope,
     ServerStore,
-    best_scores,
-    condition_of,
     point_id,
-    search_points,
 )
-from app.adapters.qdrant.server_records import BookRecord, Records, StoredGeneration
+from app.adapters.qdrant.server_records import BookRecord, Records
 from app.adapters.qdrant.server_writer import ServerWriter, create_collections, delete_others
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
@@ -37,7 +35,7 @@ from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, V
 
 
 class ServerIndex:
-    """Implements the `VectorIndex` port: collections named `<prefix>~...`, shared by all books."""
+    """Implements the `BookStore` port: collections named `<prefix>~...`, shared by all books."""
 
     def __init__(
         self,
@@ -82,7 +80,7 @@ class ServerIndex:
         limit: int,
         filter: SearchFilter,
     ) -> Candidates:
-        found, before = Candidates(), dict[str, dict[str, BookId]]()
+        found, before = Candidates(), list[Scope]()
         while not (found.dense or found.sparse):
             if before:  # two switches since the look-up may have deleted the points
                 self._catalogue.look_again()
@@ -93,18 +91,14 @@ class ServerIndex:
             for manifest in (one.generations[0].manifest for one in books):
                 if dense is not None:
                     check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-            asked = (dense, sparse, limit, filter)
-            each = [
-                await search_points(self._store, collection, scope, *asked)
-                for collection, scope in scopes.items()
-            ]
+            each = [await one.search(dense, sparse, limit, filter) for one in scopes]
             found = Candidates.best(each, limit)
         return found
 
-    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
+    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
         best = [0.0] * len(terms)
-        for collection, scope in self._scopes(await self._catalogue.served(books)).items():
-            best = list(map(max, best, await best_scores(self._store, collection, scope, terms)))
+        for one in self._scopes(await self._catalogue.served(books)):
+            best = list(map(max, best, await one.best_scores(terms)))
         return best
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
@@ -126,9 +120,8 @@ class ServerIndex:
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         found = []
-        served = await self._catalogue.served(filter.books)
-        for collection, scope in self._scopes(served).items():
-            records = self._store.scroll(collection, condition_of(scope, filter))
+        for one in self._scopes(await self._catalogue.served(filter.books)):
+            records = self._store.scroll(one.collection, one.condition(filter))
             found += [from_payload(record.payload) async for record in records]
         return sorted(found, key=lambda chunk: (chunk.book, chunk.chunk_id))
 
@@ -161,20 +154,18 @@ class ServerIndex:
         return previous.manifest
 
     async def snapshot(self, book: BookId) -> Snapshot:
-        (served,) = await self._catalogue.served([book])
-        current = served.generations[0]
-        return Snapshot(current.manifest, self._in_reading_order(current))
+        served = await self._catalogue.served([book])
+        (scope,) = self._scopes(served)
+        return Snapshot(served[0].generations[0].manifest, self._in_reading_order(scope))
 
-    async def _in_reading_order(self, one: StoredGeneration) -> AsyncIterator[list[IndexPoint]]:
-        collection = self._store.points(one.manifest.dimension)
-        condition = condition_of({one.key: one.manifest.book})
-        records = self._store.scroll(collection, condition, list(ORDER_FIELDS))
+    async def _in_reading_order(self, one: Scope) -> AsyncIterator[list[IndexPoint]]:
+        records = self._store.scroll(one.collection, one.condition(), list(ORDER_FIELDS))
         ids = in_reading_order([(str(found.id), found.payload) async for found in records])
         for start in range(0, len(ids), BATCH):
             asked = ids[start : start + BATCH]
-            read = await self._store.client.retrieve(collection, asked, with_vectors=True)
-            found = {one.id: index_point(one.payload, one.vector) for one in read}
-            yield [found[one] for one in asked if one in found]
+            read = await self._store.client.retrieve(one.collection, asked, with_vectors=True)
+            found = {point.id: index_point(point.payload, point.vector) for point in read}
+            yield [found[name] for name in asked if name in found]
 
     async def check(self) -> None:
         self._catalogue.look_again()
@@ -188,10 +179,10 @@ class ServerIndex:
             raise BookNotFound.of(book)
         return record
 
-    def _scopes(self, books: Sequence[BookRecord]) -> dict[str, dict[str, BookId]]:
-        """The books' current generations, with their books, by collection."""
-        scopes: dict[str, dict[str, BookId]] = defaultdict(dict)
+    def _scopes(self, books: Sequence[BookRecord]) -> list[Scope]:
+        """Return the books' current generations, by collection."""
+        found: dict[str, dict[str, BookId]] = defaultdict(dict)
         for one in books:
             current = one.generations[0]
-            scopes[self._store.points(current.manifest.dimension)][current.key] = one.book
-        return scopes
+            found[self._store.points(current.manifest.dimension)][current.key] = one.book
+        return [Scope(self._store, collection, keys) for collection, keys in found.items()]

@@ -18,7 +18,7 @@ from qdrant_client import models
 
 from app.adapters.qdrant.payload import index_point
 from app.adapters.qdrant.server_errors import check_version
-from app.adapters.qdrant.server_points import GENERATION_FIELD, ServerStore, condition_of, match_any
+from app.adapters.qdrant.server_points import GENERATION_FIELD, Scope, ServerStore, match_any
 from app.adapters.qdrant.server_records import BookRecord, Records, StoredGeneration
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
@@ -141,9 +141,9 @@ async def missing_points(
 async def damage(store: ServerStore, generation: StoredGeneration) -> str:
     """Read every point of a generation; return what is wrong, or ""."""
     manifest = generation.manifest
-    condition = condition_of({generation.key: manifest.book})
+    scope = Scope(store, store.points(manifest.dimension), {generation.key: manifest.book})
     try:
-        records = store.scroll(store.points(manifest.dimension), condition, vectors=True)
+        records = store.scroll(scope.collection, scope.condition(), vectors=True)
         intact = sum([_is_intact(record) async for record in records])
     except StorageError as error:
         return str(error)

@@ -27,9 +27,6 @@ BATCH = 256
 PAGE = 1_000
 """Points in one page of a scroll."""
 
-Scope = Mapping[str, BookId]
-"""The generations that are searched in one collection, and the book of each."""
-
 _EVERYTHING = SearchFilter()
 
 
@@ -93,74 +90,72 @@ def _mask(generation: str) -> int:
     return int.from_bytes(blake2b(generation.encode(), digest_size=16).digest(), "big")
 
 
-async def search_points(
-    store: ServerStore,
-    collection: str,
-    scope: Scope,
-    dense: Vector | None,
-    sparse: SparseVector | None,
-    limit: int,
-    filter: SearchFilter,
-) -> Candidates:
-    """Return the best points by each vector that is not None, in one request."""
-    requests = {}
-    if dense is not None:
-        requests["dense"] = models.QueryRequest(query=dense.tolist(), using=DENSE)
-    if sparse is not None and sparse.indices:
-        requests["sparse"] = _bm25_request(scope, sparse)
-    for request in requests.values():
-        request.filter = condition_of(scope, filter)
-        request.limit = limit
-        # A point id can be decoded only with its generation's key. With one generation it is known.
-        request.with_payload = [GENERATION_FIELD] if len(scope) > 1 else False
-    if not requests:
-        return Candidates()
-    answers = await store.client.query_batch_points(collection, [*requests.values()])
-    hits = {
-        name: tuple(_scored(point, scope) for point in answer.points)
-        for name, answer in zip(requests, answers, strict=True)
-    }
-    return Candidates(**hits)
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The generations that are searched in one collection."""
 
+    store: ServerStore
+    collection: str
+    books: Mapping[str, BookId]
+    """Key of a generation -> its book."""
 
-def _bm25_request(scope: Scope, sparse: SparseVector) -> models.QueryRequest:
-    """Request whose document frequencies are those of the scope."""
-    corpus = models.IdfCorpusParams(corpus=condition_of(scope))
-    return models.QueryRequest(
-        query=sparse_vector(sparse), using=SPARSE, params=models.SearchParams(idf=corpus)
-    )
+    def condition(self, filter: SearchFilter = _EVERYTHING) -> models.Filter:
+        """Filter for their points; for one book, its tenant key is a condition, too."""
+        must: list[models.Condition] = [match_any(GENERATION_FIELD, list(self.books))]
+        if len(books := set(self.books.values())) == 1:
+            must.append(match_any(TENANT_FIELD, list(books)))
+        must += [match_any(TAGS_FIELD, tags) for tags in conditions(filter)]
+        if filter.max_position is not None:
+            upto = models.Range(lte=filter.max_position)
+            must.append(models.FieldCondition(key=POSITION_FIELD, range=upto))
+        return models.Filter(must=must)
+
+    async def search(
+        self, dense: Vector | None, sparse: SparseVector | None, limit: int, filter: SearchFilter
+    ) -> Candidates:
+        """Return the best points by each vector that is not None, in one request."""
+        requests = {}
+        if dense is not None:
+            requests["dense"] = models.QueryRequest(query=dense.tolist(), using=DENSE)
+        if sparse is not None and sparse.indices:
+            requests["sparse"] = self._bm25_request(sparse)
+        for request in requests.values():
+            request.filter, request.limit = self.condition(filter), limit
+            # A point id is decoded with its generation's key. With one generation it is known.
+            request.with_payload = [GENERATION_FIELD] if len(self.books) > 1 else False
+        if not requests:
+            return Candidates()
+        answers = await self.store.client.query_batch_points(self.collection, [*requests.values()])
+        hits = {
+            name: tuple(map(self._scored, answer.points))
+            for name, answer in zip(requests, answers, strict=True)
+        }
+        return Candidates(**hits)
+
+    async def best_scores(self, terms: Sequence[int]) -> list[float]:
+        """Return the highest BM25 score of any point for each single term; 0 if no point has it."""
+        requests = [self._bm25_request(SparseVector((term,), (1.0,))) for term in terms]
+        for request in requests:
+            request.filter, request.limit, request.with_payload = self.condition(), 1, False
+        if not requests:
+            return []
+        answers = await self.store.client.query_batch_points(self.collection, requests)
+        return [answer.points[0].score if answer.points else 0.0 for answer in answers]
+
+    def _bm25_request(self, sparse: SparseVector) -> models.QueryRequest:
+        """Request whose document frequencies are those of the scope."""
+        corpus = models.IdfCorpusParams(corpus=self.condition())
+        return models.QueryRequest(
+            query=sparse_vector(sparse), using=SPARSE, params=models.SearchParams(idf=corpus)
+        )
+
+    def _scored(self, point: models.ScoredPoint) -> ScoredId:
+        key = str((point.payload or {}).get(GENERATION_FIELD) or next(iter(self.books)))
+        return ScoredId(self.books[key], point_id(key, str(point.id)), point.score)
 
 
 def sparse_vector(vector: SparseVector) -> models.SparseVector:
     return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
-
-
-def _scored(point: models.ScoredPoint, scope: Scope) -> ScoredId:
-    key = str((point.payload or {}).get(GENERATION_FIELD) or next(iter(scope)))
-    return ScoredId(scope[key], point_id(key, str(point.id)), point.score)
-
-
-async def best_scores(
-    store: ServerStore, collection: str, scope: Scope, terms: Sequence[int]
-) -> list[float]:
-    """Return the highest BM25 score of any point for each single term; 0 if no point has it."""
-    requests = [_bm25_request(scope, SparseVector((term,), (1.0,))) for term in terms]
-    for request in requests:
-        request.filter, request.limit, request.with_payload = condition_of(scope), 1, False
-    answers = await store.client.query_batch_points(collection, requests) if requests else []
-    return [answer.points[0].score if answer.points else 0.0 for answer in answers]
-
-
-def condition_of(scope: Scope, filter: SearchFilter = _EVERYTHING) -> models.Filter:
-    """Filter for points of these generations; for one book, its tenant key is a condition, too."""
-    must: list[models.Condition] = [match_any(GENERATION_FIELD, list(scope))]
-    if len(books := set(scope.values())) == 1:
-        must.append(match_any(TENANT_FIELD, list(books)))
-    must += [match_any(TAGS_FIELD, tags) for tags in conditions(filter)]
-    if filter.max_position is not None:
-        upto = models.Range(lte=filter.max_position)
-        must.append(models.FieldCondition(key=POSITION_FIELD, range=upto))
-    return models.Filter(must=must)
 
 
 def match_any(field: str, values: Sequence[str]) -> models.FieldCondition:

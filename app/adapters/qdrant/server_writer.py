@@ -27,7 +27,6 @@ from app.adapters.qdrant.server_points import (
     GENERATION_FIELD,
     TENANT_FIELD,
     ServerStore,
-    condition_of,
     match_any,
     point_id,
     sparse_vector,
@@ -203,7 +202,8 @@ class ServerWriter:
 
     async def _delete(self, keys: Sequence[str]) -> None:
         if keys:
-            await self._store.delete_points(condition_of(dict.fromkeys(keys, self._book)))
+            ours = [match_any(TENANT_FIELD, [self._book]), match_any(GENERATION_FIELD, keys)]
+            await self._store.delete_points(models.Filter(must=ours))
 
     async def _renew_lease(self) -> None:
         """Renew the lease meanwhile: embedding a book can take hours."""

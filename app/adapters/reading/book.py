@@ -108,9 +108,17 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     # The script of Docsify shows Markdown in the browser.
     if has_markdown and files.has("index.html") and b"$docsify" in files.data("index.html"):
         return kind, "its index.html draws the Markdown beside it"
-    if any(folder.glob("*.html")) or (has_pages and not has_markdown):
+    index = folder / "index.html"
+    shown = [index] if index.is_file() else folder.glob("*.html")
+    if any(map(_is_built, shown)) or (has_pages and not has_markdown):
         return _BUILT, "it holds HTML and no configuration"
     return kind, "no generator's configuration"
+
+
+def _is_built(page: Path) -> bool:
+    """Whether a page of HTML is none of Jekyll's templates, which begin with front matter."""
+    with page.open("rb") as file:
+        return file.read(3) != b"---"
 
 
 def _existing(folder: Path) -> Path:

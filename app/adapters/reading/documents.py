@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from app.adapters.reading.drafts import BETWEEN, NO_SPAN, Draft, runs_of
 from app.adapters.reading.sections import Section, in_sections
 from app.adapters.reading.themes import Theme, fallback
+from app.domain.characters import counted
 from app.domain.document import (
     RUN_BOUNDARY,
     RUN_GLUE,
@@ -69,14 +70,21 @@ class OpenedBook:
 
 def left_out_warning(reason: str, files: Sequence[str]) -> SourceWarning:
     """Name the first of the files that are not read, and some of the others."""
-    pages = "1 page" if len(files) == 1 else f"{len(files):,} pages"
     more = f"; also {', '.join(files[1:_NAMED])}" if len(files) > 1 else ""
     dots = ", …" if len(files) > _NAMED else ""
-    return SourceWarning(f"{pages} left out: {reason}{more}{dots}", files[0], 0)
+    return SourceWarning(
+        f"{counted(len(files), 'pages')} left out: {reason}{more}{dots}", files[0], 0
+    )
+
+
+def _is_ornament(draft: Draft) -> bool:
+    """Whether it is a paragraph of one sign, as between scenes: "* * *"."""
+    signs = set("".join(draft.text.split()))
+    return draft.kind is BlockKind.PARAGRAPH and len(signs) < 2 and not _WORD.search(draft.text)
 
 
 def build_document(
-    info: PageInfo, drafts: Sequence[Draft], source: str | None, shown: PageText | None = None
+    info: PageInfo, drafts: Sequence[Draft], source: str | None, shown: PageText | None
 ) -> Document:
     """Make a page's document; the paragraph ids are hashes of the blocks' texts.
 
@@ -86,7 +94,7 @@ def build_document(
     blocks: list[Block] = []
     at, span = 0, (0, 0)
     for draft, section in in_sections(drafts, title):
-        if not draft.text.strip():
+        if not draft.text.strip() or _is_ornament(draft):
             continue
         if source is None:
             span = (at, at + len(draft.text))

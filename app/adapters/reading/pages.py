@@ -103,10 +103,12 @@ class PageReader:
         for text in dict.fromkeys(tree.hidden):
             message = f"hidden text is not read: {text[:60]!r}"
             self._warnings.append(SourceWarning(message, info.file, 0))
+        drafts = page_drafts(tree, info.file)
+        if not drafts:
+            return None
+        etree.strip_tags(tree.content, *_INLINE)
         content = " ".join(tree.content.itertext())
-        if drafts := page_drafts(tree, info.file):
-            return replace(build_document(info, drafts, source, shown), content=content)
-        return None
+        return replace(build_document(info, drafts, source, shown), content=content)
 
     def _note_unknown(self, unknown: Sequence[str], source: str, file: str) -> None:
         self._unknown += len(unknown)

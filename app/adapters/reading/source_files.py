@@ -25,7 +25,7 @@ _FRONT_MATTER = re.compile(
 )
 _KEY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*(.*)$", re.MULTILINE)
 _DIGITS = re.compile(r"\d+")
-_FIRST = frozenset({"index", "readme", "intro"})
+_FIRST = frozenset({"index", "_index", "readme", "intro"})
 _NOT_UTF8 = "has a name that is not UTF-8: not read"
 
 
@@ -116,9 +116,9 @@ def _is_walked(at: str, name: str) -> bool:
     return name not in _OUTPUT or not Path(at, name, "index.html").exists()
 
 
-def page_names(files: SourceFiles, folder: str = "") -> list[str]:
+def page_names(files: SourceFiles, folder: str) -> list[str]:
     """Return the pages below `folder`, relative to it, ordered by `by_numbers`: no drafts, and no
-    file whose name begins with `_`, which other pages include.
+    file whose name begins with `_`, which other pages include, but Hugo's `_index.md`.
 
     A notebook beside a Markdown file of its name is left out: Jupytext keeps such pairs equal.
     """
@@ -131,7 +131,8 @@ def page_names(files: SourceFiles, folder: str = "") -> list[str]:
 
 def _is_page(files: SourceFiles, name: str) -> bool:
     last = name.rpartition("/")[2]
-    if last.startswith("_") or last.upper() in ("SUMMARY.MD", "LICENSE.MD"):
+    is_part = last.startswith("_") and last != "_index.md"
+    if is_part or last in ("SUMMARY.md", "LICENSE.md") or name.lower() == "summary.md":
         return False
     if shown_name(name) != name:
         files.refuse(name, _NOT_UTF8)

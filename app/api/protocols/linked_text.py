@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.answer import Answer, AnswerFigure, Citation
-from app.domain.generated_text.markup import closes, fence_run
+from app.domain.generated_text.markup import fence_run, open_fence
 
 _FIGURES = re.compile(r"(?:\n\n\[[^\n]+\]\([^()\s]*\))+\s*\Z")
 _BRACKET = re.compile(r"[\[\]\\`<>!*_]")
@@ -51,7 +51,7 @@ class LinkedText:
 
     def close(self, figures: Sequence[AnswerFigure] = ()) -> None:
         """Add the links that wait, and below the text those of the figures."""
-        if self._waiting and (fence := _open_fence(self.text)):
+        if self._waiting and (fence := open_fence(self.text)):
             self.text += f"\n{fence}"
         self._link()
         for one in figures:
@@ -59,7 +59,7 @@ class LinkedText:
 
     def _link(self) -> None:
         """Add the links that wait, unless in a block of code."""
-        if not self._waiting or _open_fence(self.text):
+        if not self._waiting or open_fence(self.text):
             return
         # A link on the line of a fence would become part of the fence.
         blank = "\n" if fence_run(self.text.rpartition("\n")[2]) else " "
@@ -91,14 +91,3 @@ def without_links(text: str) -> str:
 def _label(title: str) -> str:
     text = " ".join(title.split())[:_MAX_TITLE]
     return _BRACKET.sub(r"\\\g<0>", text) or "Figure"
-
-
-def _open_fence(text: str) -> str:
-    """Return the back-ticks or tildes of the code block in which the text ends, else ""."""
-    run = ""
-    for line in text.split("\n"):
-        if not run:
-            run = fence_run(line)
-        elif closes(run, line):
-            run = ""
-    return run

@@ -5,6 +5,6 @@
 - chapters and exercises on request: `chapters`, `exercises`
 - extractive answers: `units`, `relevance`, `passages`, `extractive`
 - figures: `figures`
-- citations: `cited_answer`, `verification`
+- citations: `citations`, `cited_answer`, `verification`
 - suggestions: `follow_ups`
 """

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.domain.answer import Citation, CitationFound, Statement, TextDelta
+from app.domain.answering.citations import CitationList
 from app.domain.answering.units import Unit
-from app.domain.answering.verification import CitationList, Verifier
+from app.domain.answering.verification import Verifier
 from app.domain.characters import without_invisible
 from app.domain.document import Span
 from app.domain.generated_text.link_policy import LinkPolicy

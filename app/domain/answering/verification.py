@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 
-from app.domain.answer import Citation
 from app.domain.answering.units import WHOLE, SplitSentences, Unit, sentences_and_fences
 from app.domain.document import Span
 from app.domain.retrieval.query import ContextPassage
@@ -35,9 +34,6 @@ of 563 sentences of OpenStax Biology that no consulted paragraph has, and 24 % o
 exchanged halves; with 0.65 it is 89, 5 and 52 %, with 0.85 it is 81, 2 and 7 %."""
 MIN_TERMS = 3
 """Shorter texts, such as a heading or "Yes, it does.", are not attributed."""
-
-QUOTE_CONTEXT = 32
-"""Characters of `prefix` and `suffix`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,44 +169,3 @@ def by_paragraph(context: Sequence[ContextPassage]) -> dict[str, tuple[ContextPa
     ordered = sorted(context, key=lambda one: (one.passage.paragraph_id, one.passage.start))
     grouped = groupby(ordered, key=lambda one: one.passage.paragraph_id)
     return {paragraph_id: tuple(pieces) for paragraph_id, pieces in grouped if paragraph_id}
-
-
-class CitationList:
-    """The citations of one answer, numbered by the first use of each paragraph."""
-
-    def __init__(self, paragraphs: Mapping[str, tuple[ContextPassage, ...]]) -> None:
-        self._paragraphs = paragraphs
-        self._numbers: dict[str, int] = {}
-        self._citations: dict[tuple[int, int, str], Citation] = {}
-        """By claim and paragraph."""
-
-    @property
-    def citations(self) -> tuple[Citation, ...]:
-        """In the order of the answer."""
-        return tuple(
-            sorted(self._citations.values(), key=lambda one: (one.start, one.end, one.index))
-        )
-
-    def add(self, span: Span, quote: Unit) -> Citation | None:
-        """Return the new citation; None if this claim already cites this paragraph."""
-        passage, text = quote.source.passage, quote.source.passage.text
-        key = (*span, passage.paragraph_id)
-        if key in self._citations:
-            return None
-        pieces = [one.passage for one in self._paragraphs[passage.paragraph_id]]
-        citation = self._citations[key] = Citation(
-            index=self._numbers.setdefault(passage.paragraph_id, len(self._numbers) + 1),
-            start=span[0],
-            end=span[1],
-            paragraph_id=passage.paragraph_id,
-            url=passage.url,
-            title=quote.source.section,
-            heading_path=passage.heading_path,
-            quote=quote.text,
-            book=quote.source.book,
-            file=quote.source.file,
-            spans=tuple(dict.fromkeys((one.start, one.end) for one in pieces)),
-            prefix=text[max(0, quote.start - QUOTE_CONTEXT) : quote.start],
-            suffix=text[quote.end : quote.end + QUOTE_CONTEXT],
-        )
-        return citation

@@ -46,6 +46,17 @@ def closes(run: str, line: str) -> bool:
     return said.startswith(run) and not said.strip(run[0])
 
 
+def open_fence(text: str) -> str:
+    """Return the run of the fence in which the text ends; "" if it ends in none."""
+    run = ""
+    for line in text.split("\n"):
+        if not run:
+            run = fence_run(line)
+        elif closes(run, line):
+            run = ""
+    return run
+
+
 def at_margin(text: str) -> str:
     """Return a whole fence with its lines at the margin, closed; "" if the text is no fence."""
     opening, *lines = text.removesuffix("\n").split("\n")

@@ -1,4 +1,4 @@
-"""Directives and containers: ```` ```{note} ````, `:::{note}`, `::: note Title`, `=== "Tab"`."""
+"""Directives and containers: ```` ```{note} ````, `::: note Title`, `=== "Tab"`, `/// note`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ from app.adapters.reading.markdown.unresolved import inline_html
 from app.adapters.reading.source_files import front_matter
 
 _FENCE = re.compile(r"\s*\{(?P<name>[A-Za-z][\w:.+-]*)\}(?P<argument>.*)", re.DOTALL)
+_NAMED_FENCE = re.compile(
+    r"(?:admonish[ \t]+|ad-|(?=(?:smart|warn)\b))(?P<name>[\w-]+)"
+    r"(?P<argument>(?:.*?\b(?:title|header)=\"(?P<title>[^\"]*)\")?.*)"
+)
+"""An admonition in a fence: mdbook-admonish, Obsidian's Admonitions, javascript.info."""
 _CONTAINER = re.compile(
     r"\s*(?:\{\s*)?\.?(?P<name>[A-Za-z][\w:.+-]*)?(?:[^{}\[\]\n]*\})?(?P<argument>.*)", re.DOTALL
 )
@@ -30,20 +35,25 @@ _ROLES = {name: role for role, one in _TABLE.items() for name in one["names"].sp
 _DEFINITION = re.compile(r"^(?P<term>\S[^\n]*)\n[ \t]{2,}(?=\S)", re.MULTILINE)
 _DEPTH = 8
 """Deepest nesting of directives."""
-_MARKERS = frozenset("!?=")
+_MARKERS = frozenset("!?=/:")
 _INDENTED = re.compile(
     r"(?:===[!+]{0,2}(?= +\")|(?:!!!|\?\?\?\+?) *(?P<name>[\w-]+)[^\"]*+)"
     r"(?: *\"(?P<title>.*)\")?\s*$"
 )
 """The first line of an admonition or tab of MkDocs, whose body is indented."""
+_OBJECT = re.compile(r":::[ \t]+(?P<name>\w+(?:\.\w+)+)(?P<title>)[ \t]*$")
+"""The first line of what mkdocstrings takes from source code; its options are indented."""
+_SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
+"""The first line of a block of PyMdown's, which ends with the same slashes."""
+_SETTINGS = re.compile(r"(?:[ \t]{4,}\S.*\n)+")
 _INDENT = 4
 
 
 def directives_plugin(md: MarkdownIt) -> None:
-    """Read directives, also those that MkDocs writes with `!!!`, `???` and `===`."""
+    """Read directives, also those that MkDocs writes with `!!!`, `???`, `===` and `///`."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    md.use(colon_fence_plugin)
     md.block.ruler.before("fence", "indented", _indented, ends)
+    md.use(colon_fence_plugin)
     md.core.ruler.after("block", "directive", _directives)
 
 
@@ -56,6 +66,8 @@ def _replaced(tokens: list[Token], state: StateCore, depth: int) -> list[Token]:
     for token in tokens:
         pattern = {"fence": _FENCE, "colon_fence": _CONTAINER}.get(token.type)
         found = pattern.match(token.info) if pattern and depth <= _DEPTH else None
+        if pattern is _FENCE and not found:
+            found = _NAMED_FENCE.match(token.info)
         result += _tokens(found, token, state, depth) if found else [token]
     return result
 
@@ -63,8 +75,11 @@ def _replaced(tokens: list[Token], state: StateCore, depth: int) -> list[Token]:
 def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) -> list[Token]:
     """Return what a directive becomes: a listing, a formula, or an element with its content."""
     name = (found["name"] or "").lower()
-    role = _ROLES.get(name, "admonition" if name else "frame")
+    other = "unknown" if _OBJECT.match(f"::: {name}") else "admonition" if name else "frame"
+    role = _ROLES.get(name, other)
     argument = _title(found["argument"])
+    if found.re is _NAMED_FENCE:
+        argument = found["title"] if found["title"] is not None else name.title()
     options, body, line = _options(token, state.env["file"])
     if role == "unknown":
         state.env["unknown"].append(f"{{{name}}} {argument}")
@@ -133,19 +148,31 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     begin = state.bMarks[start] + state.tShift[start]
     if state.src[begin : begin + 1] not in _MARKERS:
         return False
-    found = _INDENTED.match(state.src[begin : state.eMarks[start]])
+    line = state.src[begin : state.eMarks[start]]
+    slashed = _SLASHED.match(line)
+    found = slashed or _INDENTED.match(line) or _OBJECT.match(line)
     if found is None or state.is_code_block(start):
         return False
     if silent:
         return True
-    indent = state.sCount[start] + _INDENT
+    indent = state.sCount[start] + (0 if slashed else _INDENT)
     last = start + 1
-    while last < end and (state.isEmpty(last) or state.sCount[last] >= indent):
+    while last < end and (
+        _line(state, last) != slashed["mark"]
+        if slashed
+        else state.isEmpty(last) or state.sCount[last] >= indent
+    ):
         last += 1
     name = found["name"] or "tab-item"
-    title = found["name"].title() if found["title"] is None else found["title"]
+    title = found["name"].title() if found["title"] is None else found["title"].strip()
     token = state.push("colon_fence", "", 0)
     token.info, token.map = f"{name} [{title}]", [start, last]
     token.content = state.getLines(start + 1, last, indent, True)
-    state.line = last
+    if slashed and (settings := _SETTINGS.match(token.content)):
+        token.content = "\n" * settings[0].count("\n") + token.content[settings.end() :]
+    state.line = min(last + bool(slashed), end)
     return True
+
+
+def _line(state: StateBlock, at: int) -> str:
+    return state.src[state.bMarks[at] + state.tShift[at] : state.eMarks[at]].strip()

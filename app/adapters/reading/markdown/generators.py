@@ -20,7 +20,9 @@ from app.domain.reading_budget import read_json, read_toml
 
 _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 """A number before a name of Docusaurus's; not that of a version or date."""
-_INDEX = ("index", "readme")
+_INDEX = ("index", "_index", "readme")
+_POSITIONS = ("sidebar_position", "weight", "nav_order", "order")
+"""Where front matter says a page's place: Docusaurus, Hugo, Just the Docs, Starlight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,11 @@ class Facts:
 
 
 def _pages(files: SourceFiles, folder: str, end: str) -> dict[str, str]:
-    return {name: _path(name, end) for name in page_names(files, folder)}
+    """Return file -> path of each page."""
+    fronts = {
+        name: front_matter_of(files, join(folder, name)) for name in page_names(files, folder)
+    }
+    return {name: _path(name, end) for name in _ordered(fronts)}
 
 
 def _path(name: str, end: str) -> str:
@@ -72,8 +78,8 @@ def _mdbook(files: SourceFiles, config: str) -> Facts:
 
 def _mkdocs(files: SourceFiles, config: str) -> Facts:
     settings = _settings(files, config)
-    folder, nav = _text(settings, "docs_dir") or "docs", settings.get("nav")
-    folder = folder if files.has_folder(folder) else ""
+    nav, given = settings.get("nav"), (_text(settings, "docs_dir"), "docs")
+    folder = next((one for one in given if one and files.has_folder(one)), "")
     return Facts(
         folder,
         _pages(files, folder, ".html" if settings.get("use_directory_urls") is False else "/"),
@@ -109,11 +115,23 @@ def _plain(files: SourceFiles, config: str) -> Facts:
     book, folder = _settings(files, "_config.yml"), summary.rpartition("/")[0]
     return Facts(
         folder,
-        _pages(files, folder, ".html"),
+        _pages(files, folder, ".html") | _collections(files, book),
         list(summary_entries(files.settings(summary))) if summary else None,
         _text(book, "title"),
         base_url=_address(book),
     )
+
+
+def _collections(files: SourceFiles, settings: Mapping[str, object]) -> dict[str, str]:
+    """Return the pages of Jekyll's collections: those of `lessons` are in `_lessons`."""
+    given = settings.get("collections")
+    pages = {}
+    for name in given if isinstance(given, Mapping) else ():
+        for page in page_names(files, f"_{name}") if files.has_folder(f"_{name}") else ():
+            path = _text(given, name, "permalink") or "/:collection/:path.html"
+            own = page.rpartition(".")[0]
+            pages[f"_{name}/{page}"] = path.replace(":collection", name).replace(":path", own)
+    return pages
 
 
 def _address(settings: Mapping[str, object]) -> str:
@@ -127,7 +145,7 @@ def _docusaurus(files: SourceFiles, config: str) -> Facts:
     root = config.rpartition("/")[0]
     folder = next(filter(files.has_folder, (join(root, "docs"), "docs")), "")
     docs = {name: front_matter_of(files, join(folder, name)) for name in page_names(files, folder)}
-    ordered = sorted(docs, key=lambda name: _doc_order(name, docs[name]))
+    ordered = _ordered(docs)
     sidebars = join(root, "sidebars.json")
     listed = files.settings(sidebars) if files.has(sidebars) else "{}"
     table = well_formed_value(read_json(listed, sidebars, expected="correct the sidebars"))
@@ -156,10 +174,26 @@ def _doc_path(name: str, front: Mapping[str, object]) -> str:
     return f"{above}{slash}{'' if is_index and not slug else slug or own}"
 
 
-def _doc_order(name: str, front: Mapping[str, object]) -> list[tuple[bool, str]]:
-    position = front.get("sidebar_position")
-    *above, last = by_numbers(name)
-    return [*above, (True, f"{position:013.3f}") if isinstance(position, int | float) else last]
+def _ordered(fronts: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """Order pages by the positions in their front matter, folders by those of their indexes."""
+    places: dict[str, str] = {}
+    for name, front in fronts.items():
+        sidebar = front.get("sidebar")
+        known = {**front, **sidebar} if isinstance(sidebar, Mapping) else front
+        position = next((known[key] for key in _POSITIONS if key in known), None)
+        path = PurePosixPath(name).with_suffix("")
+        if isinstance(position, int | float):
+            places[str(path.parent if path.name.lower() in _INDEX else path)] = f"{position:013.3f}"
+
+    def key(name: str) -> list[tuple[bool, str]]:
+        parts = PurePosixPath(name).with_suffix("").parts
+        at = ["/".join(parts[: end + 1]) for end in range(len(parts))]
+        return [
+            (True, places[path]) if path in places else part
+            for path, part in zip(at, by_numbers(name), strict=True)
+        ]
+
+    return sorted(fronts, key=key)
 
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:

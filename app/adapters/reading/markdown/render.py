@@ -26,13 +26,15 @@ from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.inline import UNKNOWN
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import heading_ids
+from app.adapters.reading.markdown.notes import notes_plugin
 from app.adapters.reading.markdown.tags import as_html, tags_plugin
-from app.adapters.reading.markdown.unresolved import unresolved_plugin
+from app.adapters.reading.markdown.unresolved import TEMPLATE, unresolved_plugin
 from app.adapters.reading.tree import SPAN, marked
 from app.domain.document import Site
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
 
+_IMPORT = re.compile(r"^import [^\n]* from [\"']", re.MULTILINE)
 _LINE_END = re.compile(r"\r\n?|\n")
 _INFO = re.compile(r"^\{?\.?(?P<language>[\w+#.-]+)(?![\w+#.=-])")
 _TITLE = re.compile(r"(?:title|caption|file|filename)=(?:\"([^\"]+)\"|'([^']+)')")
@@ -50,7 +52,9 @@ _TOO_MUCH = "too much mark-up for its length: write less of it, or split the pag
 _TOO_DEEP = f"nested over {BUDGET.depth} levels deep: nest less"
 _LEFT_OUT = {
     Site.MDBOOK: re.compile(r"(?<!\\)\{\{\s*#\w+\s+(?:\.\./)*+([^{}\s:]++)[^{}\n]*+\}\}"),
-    Site.MKDOCS: re.compile(r"^[ \t]*-+8<-+ [\"'](?:\.\./)*+([^\"':\n]++)[^\n]*", re.MULTILINE),
+    Site.MKDOCS: re.compile(
+        r"^[ \t]*(?:-+8<-+ [\"']|\{[*!]>? *)(?:\.\./)*+([^\"':*!{}\n]++)[^\n]*", re.MULTILINE
+    ),
 }
 """Includes that are left in a listing, and the files that they name."""
 _HIDDEN_RUST = re.compile(r"^\s*#(?: .*)?$\n?", re.MULTILINE)
@@ -62,8 +66,11 @@ def render(source: str, site: Site, skip: int, file: str) -> tuple[str, list[str
     `skip` is the length of its front matter. Spans in the HTML are code points of `source`.
     FileRefused, with the line, if it is nested too deeply or has too many tokens.
     """
-    md = parser(site, site is Site.DOCUSAURUS or file.endswith(".mdx"))
+    is_mdx = site is Site.DOCUSAURUS or file.endswith(".mdx")
+    md = parser(site, is_mdx)
     env: dict[str, Any] = {"unknown": [], "site": site, "file": file}
+    # The pages of doc-builder have no imports, and formulas with braces.
+    env["mdx"] = site is Site.DOCUSAURUS or (is_mdx and bool(_IMPORT.search(source)))
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
     text = "\n" * front + _LINE_END.sub("\n", source[skip:])
@@ -98,7 +105,7 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         .disable(["gfm_autolink_www", "gfm_autolink_protocol", "gfm_autolink_email"])
     )
     md.inline.terminator_re = _MARKUP
-    md.use(tags_plugin).use(unresolved_plugin, site)
+    md.use(tags_plugin).use(unresolved_plugin, is_mdx)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
     if site is Site.MKDOCS:  # elsewhere, `\\(` is an escaped bracket
         md.use(texmath_plugin, delimiters="brackets")
@@ -108,6 +115,7 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         md.block.ruler.at("amsmath", _environment)
     if is_mdx:
         md.disable("code")  # MDX has no indented code
+    md.use(notes_plugin, has_wiki_links=site is Site.PLAIN)
     if site is Site.MYST:
         md.use(myst_block_plugin).use(myst_role_plugin)
     md.use(directives_plugin)
@@ -166,8 +174,10 @@ def _html_block(
     _: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType
 ) -> str:
     token = tokens[index]
-    is_jsx = "{" in token.content and env["site"] is Site.DOCUSAURUS
+    is_jsx = "{" in token.content and env["mdx"]
     html = as_html(token.content) if is_jsx else token.content
+    env["unknown"] += TEMPLATE.findall(html)
+    html = TEMPLATE.sub("", html)
     span = str(token.attrs.get(SPAN, ""))
     return marked(html.encode("utf-8", "replace"), span).decode() if span else html
 

@@ -36,9 +36,7 @@ def recognised(files: SourceFiles, site: Site | None = None) -> tuple[Site, str]
     return Site.PLAIN, ""
 
 
-def open_sources(
-    files: SourceFiles, site: Site | None, base_url: str, version: str = ""
-) -> OpenedBook:
+def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: str) -> OpenedBook:
     """Open a folder. BookError, with what to do, if it has no page that can be read.
 
     A `version` is served below the configured address, as mike does for MkDocs.
@@ -46,6 +44,7 @@ def open_sources(
     site, config = recognised(files, site)
     facts = READERS[site](files, config)
     warnings = [*_unread(files, len(facts.pages)), *_built_beside(files)]
+    warnings += [] if config else _configured_below(files)
     try:
         configured = f"{facts.base_url.rstrip('/')}/{version}"
         base = (encoded_url(base_url) or _checked_address(configured)).rstrip("/")
@@ -112,6 +111,15 @@ def _built_beside(files: SourceFiles) -> list[SourceWarning]:
     built = [one for one in _TABLES["output"]["folders"] if files.has(f"{one}/index.html")]
     message = "a built site lies in {}/: ingest that folder for what readers see"
     return [SourceWarning(message.format(one), "", 0) for one in built[:1]]
+
+
+def _configured_below(files: SourceFiles) -> list[SourceWarning]:
+    """Name the only folder with a configuration, as of a repository whose book is in a part."""
+    names = [name for known in _TABLES["configurations"].values() for name in known]
+    below = sorted(path for name in names for path in files.root.glob(f"*/{name}"))
+    folders = {path.parent.name for path in below}
+    message = f"{below[0].parent.name}/ has {below[0].name}: give that folder" if below else ""
+    return [SourceWarning(message, "", 0)] if len(folders) == 1 else []
 
 
 def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:

@@ -13,13 +13,13 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 from app.adapters.reading.inline import UNKNOWN
-from app.domain.document import Site
 
 UNRESOLVED = "unresolved"
 """Type of the token of what is left out of a line; a heading's id may need it."""
-_SILENT = r"(?P<silent>\{/\*.*?\*/\}|\{:[^{}\n]{0,400}\})"
-"""Within a line: comments of MDX, attribute lists of kramdown."""
+_SILENT = r"(?P<silent>\{/\*.*?\*/\}|\{:[^{}\n]{0,400}\}|\{% *(?:end)?raw *%\})"
+"""Within a line: comments of MDX, attribute lists of kramdown, marks around text as it is."""
 _UNKNOWN = r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}"
+TEMPLATE = re.compile(_UNKNOWN)
 _IN_LINE = re.compile(rf"{_SILENT}|(?P<unknown>{_UNKNOWN})", re.DOTALL)
 _IN_MDX = re.compile(
     rf"{_SILENT}|(?P<blank>\{{\s*(['\"`])\s*\3\s*\}})"
@@ -34,18 +34,22 @@ _SILENT_LINE = re.compile(
     re.IGNORECASE,
 )
 """Conditions of Svelte, abbreviations, tables of contents, a caret that begins a block."""
-_UNKNOWN_LINE = re.compile(r"(?:\{\{[^{}]*\}\}|\{%.*%\}|-{1,2}8<-{1,2} .*)\s*$")
+_UNKNOWN_LINE = re.compile(
+    r"(?:\{\{[^{}]*\}\}|\{%(?:(?!%\}).)*%\}|-{1,2}8<-{1,2} .*|\{([*!]).*\1\})\s*$"
+)
 _BEGINS = frozenset("{-[^*")
 _ROLE = re.compile(r"(?<![\w:]):[A-Za-z][\w+-]*:\Z")
 _ROLE_TEXT = re.compile(r"`[^`\n]+`")
 """A role as reStructuredText and d2lbook write it: :numref:`figure`."""
-_MODULE = re.compile(r"(?:import|export)\s[^\n]*")
+_MODULE = re.compile(
+    r"(?:import|export)\s.*?(?=\n[ \t]*\n|\Z)|\{/\*.{0,4000}?\*/\}[ \t]*(?=\n|\Z)", re.DOTALL
+)
 
 
-def unresolved_plugin(md: MarkdownIt, site: Site) -> None:
+def unresolved_plugin(md: MarkdownIt, is_mdx: bool) -> None:
     ends = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     md.block.ruler.before("fence", "unresolved", _line, ends)  # type: ignore[arg-type]
-    if site is Site.DOCUSAURUS:
+    if is_mdx:
         md.block.ruler.before("fence", "module", _module)
     md.inline.ruler.before("escape", "unresolved", _inline)
     md.add_render_rule(UNRESOLVED, _shown)
@@ -74,12 +78,12 @@ def _line(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
 
 
 def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Leave out `import` and `export` of MDX, up to the next empty line."""
-    if state.level or not _MODULE.match(state.src, state.bMarks[start], state.eMarks[start]):
+    """Leave out `import` and `export` of MDX, up to the next empty line, and its comments."""
+    found = _MODULE.match(state.src, state.bMarks[start])
+    if state.level or not found:
         return False
-    if not silent:
-        while start < end and not state.isEmpty(start):
-            start += 1
+    while not silent and start < end and state.bMarks[start] < found.end():
+        start += 1
         state.line = start
     return True
 
@@ -89,7 +93,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
         return _role(state, silent)
     if state.src[state.pos] != "{":
         return False
-    pattern = _IN_MDX if state.env["site"] is Site.DOCUSAURUS else _IN_LINE
+    pattern = _IN_MDX if state.env["mdx"] else _IN_LINE
     found = pattern.match(state.src, state.pos)
     if found is None:
         return False
@@ -117,4 +121,4 @@ def _role(state: StateInline, silent: bool) -> bool:
 
 def inline_html(md: MarkdownIt, text: str, env: EnvType) -> str:
     """Render a title or cell, without the footnotes, which are at the end of the page."""
-    return str(md.renderInline(text, {key: env[key] for key in ("unknown", "site", "file")}))
+    return str(md.renderInline(text, {key: env[key] for key in ("unknown", "site", "file", "mdx")}))
