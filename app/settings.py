@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -108,6 +109,10 @@ SMALL_CONTEXT = 1_500
 """A model that reads no more tokens of paragraphs gets the short prompt: few rules, an example."""
 
 _ENV_FILE = ".env"
+_SKIPPED = re.compile(
+    r"^(?![ \t]*(?:export\s+)?\w+\s*=)[^\w#\n]*(?:export\s+)?((?:RAG|CO|QDRANT)_\w+)", re.M
+)
+"""A name at the start of a line that sets nothing, such as `RAG_PORT: 8000`."""
 _ASSIGNED = re.compile(r"^\s*(?:export\s+)?(\w+)\s*=", re.M)
 
 
@@ -228,6 +233,7 @@ def read_settings() -> Settings:
     """Read the environment and `.env`. InputError or ConfigError if a value is invalid."""
     if Path(_ENV_FILE).is_file():
         read_text(Path(_ENV_FILE))
+    logging.getLogger("dotenv").addHandler(logging.NullHandler())  # see `unknown_variables`
     try:
         return Settings()
     except ValidationError as error:
@@ -259,12 +265,16 @@ def _text(value: object) -> str:
 
 
 def unknown_variables() -> Iterator[str]:
-    """Yield a warning for each `RAG_` variable of the environment and `.env` that is no setting."""
+    """Yield a warning for what is set in the environment or `.env` but is not a setting."""
     settings = {variable(field) for field in Settings.model_fields}
     written = read_text(Path(_ENV_FILE)) if Path(_ENV_FILE).is_file() else ""
     given = {name.upper() for name in [*os.environ, *_ASSIGNED.findall(written)]}
     for name in sorted(given - settings):
-        if name.startswith("RAG_") and not name.startswith("RAG_TEST_"):  # which only tests read
-            similar = get_close_matches(name, settings, n=1, cutoff=0.8)
+        ours = name.startswith("RAG_") and not name.startswith("RAG_TEST_")  # only tests read these
+        similar = get_close_matches(name, settings, n=1, cutoff=0.8 if ours else 0.9)
+        if ours or similar:
             hint = f"did you mean {similar[0]}?" if similar else "see .env.example"
             yield f"{name} is not a setting; {hint}"
+    for line in _SKIPPED.finditer(written):
+        number = written.count("\n", 0, line.start(1)) + 1
+        yield f"{_ENV_FILE}:{number}: sets nothing: write {line[1]}=value"

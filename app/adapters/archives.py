@@ -33,7 +33,7 @@ def unpack(archive: Path, folder: Path, max_bytes: int) -> Path:
     try:
         with zipfile.ZipFile(archive) as file:
             if fault := _fault(file.infolist(), max_bytes):
-                raise _refused(fault)
+                raise ValueError(fault)
             file.extractall(folder)  # no member becomes longer than it declares
     except _DAMAGED as error:
         raise _refused(str(error)) from error
@@ -54,15 +54,15 @@ def _fault(members: Sequence[zipfile.ZipInfo], max_bytes: int) -> str:
         return f"it holds more than {MAX_FILES:,} files"
     if sum(one.file_size for one in members) > max_bytes:
         return f"it holds more than {max_bytes:,} bytes when unpacked"
-    names = set[str]()
+    names = set[PurePosixPath]()
     for one in members:
         if stat.S_IFMT(one.external_attr >> 16) not in {0, stat.S_IFREG, stat.S_IFDIR}:
             return f"{one.filename[:80]!r} is a link or a device"
         if not _is_safe(one.filename):
             return f"the name {one.filename[:80]!r} leads outside or is not portable"
-        if one.filename in names:
+        if PurePosixPath(one.filename) in names:
             return f"it holds {one.filename[:80]!r} twice"
-        names.add(one.filename)
+        names.add(PurePosixPath(one.filename))
     return ""
 
 

@@ -86,7 +86,8 @@ _BUSY = "Too many questions at once. Try again in a moment."
 _UNREACHED = "The language model's service does not answer. Try again in a moment."
 _STATUSES: Mapping[type[RagError], tuple[int, str]] = {
     InputError: (422, ""),
-    BookNotFound: (404, ""),
+    # Its message may name books of other keys.
+    BookNotFound: (404, "There is no such book: `GET /v1/books` lists those that you may ask."),
     BookNotAllowed: (403, ""),
     AnswerNotFound: (404, ""),
     IndexMismatch: (409, ""),

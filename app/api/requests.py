@@ -17,6 +17,7 @@ from app.domain.retrieval.query import Turn
 MAX_TURNS = 40
 MAX_HISTORY_CHARS = 32_000
 MAX_SELECTION_CHARS = 4_000
+MAX_TEXT_CHARS = 2**18
 
 Question = Annotated[
     str,
@@ -48,8 +49,9 @@ PageUrl = Annotated[
 
 
 class RequestBody(Body):
-    # An unknown field, such as a misspelled one, is an error.
-    model_config = ConfigDict(extra="forbid")
+    # An unknown field, such as a misspelled one, is an error; with any limit on texts, half a
+    # character (a lone surrogate) is one, too: also in the dataclasses of its fields.
+    model_config = ConfigDict(extra="forbid", str_max_length=MAX_TEXT_CHARS)
 
 
 class PartRequest(RequestBody):

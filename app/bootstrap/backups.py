@@ -20,7 +20,7 @@ from app.adapters.sqlite.site_keys import SqliteSiteKeys
 from app.adapters.sqlite.spending import SqliteSpending
 from app.bootstrap.storage import BookPages, book_pages, ledger_store, open_index
 from app.domain.book_id import BookId
-from app.domain.errors import BookNotFound, StorageError
+from app.domain.errors import NO_BOOKS, BookNotFound, InputError, StorageError
 from app.domain.indexed_book import BookManifest
 from app.services.book_scope import require_indexed
 from app.services.phases import Advance, Phases
@@ -59,7 +59,7 @@ class Stores:
 
     async def verify(self, books: Sequence[BookId]) -> AsyncIterator[Verified]:
         """Read all that is stored of these books, or of all, and the shared files. BookNotFound."""
-        known = await self._known()
+        known = await self._stored()
         require_indexed(books, known)
         for book in books or sorted(known):
             try:
@@ -87,7 +87,7 @@ class Stores:
         faults: list[str] = []
         chunks = sum(one.chunks for one in (await self.index.books()).named())
         with phases.phase("back up", chunks, "chunks") as advance:
-            for book in sorted(await self._known()):
+            for book in sorted(await self._stored()):
                 try:
                     snapshot = await self.index.snapshot(book)
                     pages = self.pages.path(book)
@@ -152,6 +152,13 @@ class Stores:
         with TemporaryDirectory(prefix=".restored-", dir=self.home) as folder:
             files = [backup.extract_state(name, folder) for name in names]
             return [one.name for one in files if copy_file(one, self.home / one.name)]
+
+    async def _stored(self) -> set[BookId]:
+        """Return the known books. InputError if there is nothing: RAG_HOME may be another one."""
+        known = await self._known()
+        if not known and not any((self.home / name).exists() for name in STATE):
+            raise InputError(NO_BOOKS)
+        return known
 
     async def _known(self) -> set[BookId]:
         return {*await self.index.books(), *await self.index.damaged()}

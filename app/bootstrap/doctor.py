@@ -15,6 +15,7 @@ from app.adapters.local_embedder import LocalEmbedder
 from app.bootstrap.home_server import PORTS
 from app.bootstrap.providers import Providers, fastembed_model
 from app.bootstrap.storage import open_index
+from app.domain.characters import counted
 from app.domain.errors import RagError
 from app.settings import Settings
 
@@ -100,7 +101,7 @@ async def _index(providers: Providers) -> Finding:
             better = f"ingest again, for vectors of this embedder: {', '.join(other)}"
     if damaged:
         better = f"textbook-rag verify: damaged {', '.join(damaged)}"
-    used = f"{settings.qdrant_url or settings.home}, {len(books)} books"
+    used = f"{settings.qdrant_url or settings.home}, {counted(len(books), 'books')}"
     why = "QDRANT_URL is set" if settings.qdrant_url else "QDRANT_URL is not set: embedded"
     return Finding(used, why, better)
 

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from app.cli.output import remark, say
+from app.cli.output import remark, said, say
 from app.domain.characters import is_well_formed
 from app.domain.errors import NO_MEMORY, InputError, RagError
 from app.services.safe_paths import shown_name
@@ -105,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except typer.TyperException as error:
         return _misused(error)
     except RagError as error:
-        remark(f"{NAME}: {'; '.join([str(error), *getattr(error, '__notes__', [])])}")
+        remark(f"{NAME}: {said(error)}")
         return error.exit_code
     except OSError as error:
         return _of_the_system(error)

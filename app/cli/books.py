@@ -15,6 +15,7 @@ from app.bootstrap.storage import book_pages, open_index
 from app.cli.command import IndexedBook, Json, SomeBooks, Yes, command, searched_place
 from app.cli.output import agreed, duration, phases, remark, remark_each, say, show
 from app.domain.book_id import BookId
+from app.domain.characters import counted
 from app.domain.errors import NO_BOOKS, InputError
 from app.domain.indexed_book import BookManifest
 from app.services.book_scope import require_indexed
@@ -52,7 +53,7 @@ def _line(manifest: BookManifest) -> str:
     return (
         f"{manifest.book}  {manifest.title}  {edition and f'edition {edition}  '}"
         f"version {manifest.book_version}  "
-        f"{manifest.chunks} chunks  {manifest.model} ({manifest.dimension})  "
+        f"{counted(manifest.chunks, 'chunks')}  {manifest.model} ({manifest.dimension})  "
         f"{manifest.created_at}{size}"
     )
 
@@ -121,7 +122,8 @@ async def backup(
             faults = await stores.back_up(backup, phases())
     chunks, size = sum(one.chunks for one in backup.books), file.stat().st_size
     took = duration(time.perf_counter() - started)
-    say(f"{file}: {len(backup.books):,} books, {chunks:,} chunks, {size / 1e6:,.1f} MB, {took}")
+    books = f"{counted(len(backup.books), 'books')}, {counted(chunks, 'chunks')}"
+    say(f"{file}: {books}, {size / 1e6:,.1f} MB, {took}")
     if backup.state:
         say(f"  with {', '.join(backup.state)}")
     remark_each("damaged", faults)
@@ -147,7 +149,7 @@ async def restore(
             if replaced and not agreed(question, yes=yes):
                 return 1
             async for one in stores.restore(backup, chosen, phases()):
-                say(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
+                say(f"{one.book}: {counted(one.chunks, 'chunks')}, generation {one.generation}")
             if not books:
                 restored = stores.restore_state(backup)
                 for path in (settings.home / name for name in backup.state):

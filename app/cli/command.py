@@ -20,11 +20,20 @@ from app.cli.output import remark
 from app.domain.book_id import BookId
 from app.domain.chunking.config import StrategyName
 from app.domain.document import Site as SiteName
-from app.domain.errors import NO_BOOKS, ConfigError, RagError
+from app.domain.errors import NO_BOOKS, ConfigError, InputError, RagError
 from app.settings import Settings, read_settings, unknown_variables
 
 if TYPE_CHECKING:
     from app.bootstrap.application import Application
+
+
+def named(path: str) -> str:
+    """Refuse an empty path: a script's unset variable would mean this folder."""
+    if not path:
+        message = "empty: name a folder, a file or an address"
+        raise InputError(message)
+    return path
+
 
 Json: TypeAlias = Annotated[bool, Option("--json", help="Print JSON on stdout.")]
 Yes: TypeAlias = Annotated[bool, Option("--yes", help="Do not ask.")]
@@ -48,7 +57,9 @@ Site: TypeAlias = Annotated[
 Source: TypeAlias = Annotated[
     str,
     Argument(
-        metavar="PATH", help="A folder of Markdown or built pages, one file, or a site's address."
+        parser=named,
+        metavar="PATH",
+        help="A folder of Markdown or built pages, one file, or a site's address.",
     ),
 ]
 Strategy: TypeAlias = Annotated[

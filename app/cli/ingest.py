@@ -14,6 +14,7 @@ from app.bootstrap.storage import require_home
 from app.cli.command import Json, OneBook, Site, Source, Strategy, command, open_application
 from app.cli.output import duration, errors_as_json, phases, remark, remark_each, show
 from app.domain.book_id import BookId
+from app.domain.characters import counted
 from app.domain.document import BlockKind
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import InputError
@@ -123,7 +124,7 @@ async def _remove_other_editions(index: BookStore, kept: Sequence[BookId]) -> No
 
 
 def _summary(report: IngestReport) -> Iterator[str]:
-    size = f"{report.files:,} files, {report.chunks:,} chunks"
+    size = f"{counted(report.files, 'files')}, {counted(report.chunks, 'chunks')}"
     yield f"{report.book}, version {report.book_version}: {size}"
     yield f"  blocks    {_counts(report.blocks)}"
     if report.excluded:
@@ -140,11 +141,11 @@ def _counts(numbers: Mapping[str, int]) -> str:
 
 
 def _work(report: IngestReport) -> Iterator[str]:
-    verb = "would be" if report.dry_run else "were"
+    verb = "to be " if report.dry_run else ""
     changed = f"{report.changed:,} changed, {report.removed:,} removed"
-    yield f"  chunks    {report.added:,} {verb} added, {changed}"
+    yield f"  chunks    {report.added:,} {verb}added, {changed}"
     reused = report.chunks - report.embedded
-    yield f"  vectors   {report.embedded:,} {verb} embedded, {reused:,} reused"
+    yield f"  vectors   {report.embedded:,} {verb}embedded, {reused:,} reused"
     if report.embedded:
         yield f"  cost      {_cost(report)}"
     if not report.dry_run:
@@ -154,7 +155,7 @@ def _work(report: IngestReport) -> Iterator[str]:
 def _cost(report: IngestReport) -> str:
     """Return tokens, those that the provider billed if it says so, time and price."""
     billed = report.billed_tokens
-    tokens = f"{billed:,} tokens billed" if billed else f"{report.tokens:,} tokens"
+    tokens = counted(billed or report.tokens, "tokens") + (" billed" if billed else "")
     limit = f", {duration(60 * report.minutes)} at the rate limit" if report.minutes else ""
     price = "price unknown: set RAG_PRICES" if report.usd is None else f"${report.usd:.4f}"
-    return f"{tokens}, {report.batches:,} batches{limit}, {price}"
+    return f"{tokens}, {counted(report.batches, 'batches')}{limit}, {price}"

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from app.domain.characters import printable
+from app.domain.characters import counted, printable
 from app.domain.errors import InputError, RagError
 from app.services.phases import Phase, Phases
 
@@ -93,6 +93,11 @@ def phases(*, as_json: bool = False) -> Phases:
     return Phases(report)
 
 
+def said(error: RagError) -> str:
+    """Return the error with its notes."""
+    return "; ".join([str(error), *getattr(error, "__notes__", [])])
+
+
 @contextmanager
 def errors_as_json() -> Iterator[None]:
     """Print a RagError of this block as JSON on stderr, too, unless that is a terminal."""
@@ -100,13 +105,13 @@ def errors_as_json() -> Iterator[None]:
         yield
     except RagError as error:
         if not sys.stderr.isatty():
-            _remark_json({"error": error.code, "message": str(error)})
+            _remark_json({"error": error.code, "message": said(error)})
         raise
 
 
 def _tell(phase: Phase) -> None:
-    of = f" of {phase.total:,}" if phase.total and not phase.ended else ""
-    done = f"{phase.done:,}{of} {phase.unit}" if phase.unit else ""
+    of = f"{phase.done:,} of " if phase.total and not phase.ended else ""
+    done = of + counted(phase.total if of else phase.done, phase.unit) if phase.unit else ""
     if phase.ended:
         remark(f"{phase.name}: {done}{' in ' if done else ''}{duration(phase.seconds)}")
     elif phase.done:

@@ -23,10 +23,12 @@ from app.cli.command import (
     Source,
     Strategy,
     command,
+    named,
     open_application,
 )
 from app.cli.output import phases, print_json, remark, remark_each, say
 from app.domain.book_id import BookId
+from app.domain.characters import counted
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
 from app.domain.document import Book
@@ -117,7 +119,8 @@ async def links(
         bool, Option("--ledger", help="Print the ids, to keep in the book's repository.")
     ] = False,
     check: Annotated[
-        str | None, Option(metavar="SITE", help="A site's URL or folder, to find broken links.")
+        str | None,
+        Option(parser=named, metavar="SITE", help="A site's URL or folder, to find broken links."),
     ] = None,
 ) -> int:
     """Print the links of a book's paragraphs, or with --check those that are broken, as JSON lines.
@@ -147,7 +150,8 @@ async def links(
     for miss in misses:
         print_json(asdict(miss))
     pages = {urldefrag(link.url).url for link in found}
-    remark(f"{len(found):,} links on {len(pages):,} pages, {len(misses):,} misses")
+    checked = f"{counted(len(found), 'links')} on {counted(len(pages), 'pages')}"
+    remark(f"{checked}, {counted(len(misses), 'misses')}")
     return 1 if misses else 0
 
 
@@ -166,7 +170,9 @@ async def _links_of(index: VectorIndex, book: BookId) -> list[DeepLink]:
 @command()
 async def stamp(
     settings: Settings,
-    site: Annotated[Path, Argument(metavar="SITE_DIR", help="The folder of the built site.")],
+    site: Annotated[
+        str, Argument(parser=named, metavar="SITE_DIR", help="The folder of the built site.")
+    ],
     book: OneBook = None,
 ) -> None:
     """Write the paragraphs' ids into the HTML of a built site, for links without a script.
@@ -174,5 +180,5 @@ async def stamp(
     Without --book the folder's name is the book's. An element that has an id keeps it; a second
     run changes nothing.
     """
-    new = await stamp_site(IngestRequest(site, book=book), settings)
-    remark(f"{sum(new):,} ids written on {len(new):,} pages")
+    new = await stamp_site(IngestRequest(Path(site), book=book), settings)
+    remark(f"{counted(sum(new), 'ids')} written on {counted(len(new), 'pages')}")

@@ -12,6 +12,7 @@ from typer import Option
 from app.bootstrap.storage import question_store, reports
 from app.cli.command import IndexedBook, Json, OneBook, command
 from app.cli.output import remark, show
+from app.domain.characters import counted
 from app.domain.errors import InputError
 from app.domain.logged_answer import LoggedParagraph
 from app.domain.owner_report import OwnerReport
@@ -44,7 +45,7 @@ async def report(
 
 
 def _report_lines(found: OwnerReport) -> Iterator[str]:
-    yield f"{found.book}: {found.questions} questions since {found.since:%Y-%m-%d}"
+    yield f"{found.book}: {counted(found.questions, 'questions')} since {found.since:%Y-%m-%d}"
     yield f"{found.up} helped, {found.down} did not; {found.usd:.4f} US dollars"
     for title, clusters in (("Gaps", found.gaps), ("Asked most", found.most_asked)):
         if clusters:
@@ -80,4 +81,4 @@ async def forget(
     before = None if older_than is None else _ago(older_than)
     selected = Selected(book=book, before=before, containing=containing, ids=tuple(answer or ()))
     count = await question_store(settings).delete(selected)
-    remark(f"{count} logged questions were deleted")
+    remark(f"deleted {counted(count, 'logged questions')}")

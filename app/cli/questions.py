@@ -70,7 +70,6 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
     yield answer.answer
     for passage in answer.passages:
         yield f"\n  {' > '.join(passage.heading_path)}\n  {passage.url}"
-        yield from (f"    {line}".rstrip() for line in passage.text.splitlines())
     cited = {} if answer.passages else {one.index: one for one in answer.citations}
     for citation in cited.values():
         yield f"  [{citation.index}] {' > '.join(citation.heading_path)}\n      {citation.url}"

@@ -14,6 +14,7 @@ from typer import Option
 
 from app.cli.command import Port, command, open_application
 from app.cli.output import phases, remark
+from app.domain.characters import counted
 from app.domain.errors import ConfigError
 from app.settings import Settings
 
@@ -48,7 +49,7 @@ async def demo(
     with nullcontext() if no_serve else listening(settings) as listener:
         async with open_application(settings) as app:
             report = await app.ingest.run(sample_request(), phases())
-        remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
+        remark(f"{report.book}: {counted(report.chunks, 'chunks')}, {report.embedded} embedded now")
         if listener:
             await run(settings, listener, say_where)
 

@@ -1,4 +1,7 @@
-"""Characters that a text must not have: half ones, invisible ones, those that deceive readers."""
+"""Characters that a text must not have: half ones, invisible ones, those that deceive readers.
+
+Also a number with its noun.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,12 @@ _INVISIBLE = re.compile(
 _DECEIVING = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
 )
+
+
+def counted(number: int, plural: str) -> str:
+    """Return "1 file", "2 files", "1 batch" of "files" and "batches"."""
+    one = plural.removesuffix("es" if plural.endswith(("ches", "sses")) else "s")
+    return f"{number:,} {one if number == 1 else plural}"
 
 
 def is_well_formed(text: str) -> bool:

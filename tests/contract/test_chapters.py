@@ -180,3 +180,4 @@ def test_a_question_which_chapter_lists_a_limited_number(run: Run, tmp_path: Pat
     assert "Owl 41" not in printed
     printed = run("ask", "summarise chapter 40").out
     assert printed.startswith("Owl 40 sleeps.\n\n  Owl 40\n  /pages/long/40.html")
+    assert printed.count("Owl 40 sleeps.") == 1

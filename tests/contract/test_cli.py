@@ -88,17 +88,18 @@ WRONG = {
     "ingest tiny --exclude-kinds poem": "unknown kind in 'poem'",
     "ingest tiny --book ../up": "book id '../up'",
     "ingest nothing --book tiny": "textbook-rag-ledger.jsonl: no paragraph ids",
-    "chunks tiny --strategy magic": "'magic'",
     "eval none.jsonl": "none.jsonl: ",
     "search light --book ../embeddings": "book id '../embeddings'",
     "ask light --book ../embeddings": "book id '../embeddings'",
-    "eval q.jsonl --book ../embeddings": "book id '../embeddings'",
     "remove ../index": "book id '../index'",
-    "rollback ../index": "book id '../index'",
-    "links ./other": "book id './other'",
     "links ../embeddings --ledger": "book id '../embeddings'",
     "links tiny --ledger": "no ledger for book 'tiny'",
-    "restore none.zip": "none.zip: cannot be read",
+    "ingest ''": "'PATH': empty: name a folder",
+    "stamp ''": "'SITE_DIR': empty: name a folder",
+    "restore none.zip": "none.zip: cannot be read: No such file",
+    "restore tiny": "tiny: cannot be read: Is a directory",
+    "verify": "no book is indexed yet",
+    "backup new.zip": "no book is indexed yet",
     "backup none/x.zip": "none/x.zip: cannot be written",
     "backup tiny": "tiny: exists already",
     "backup pipe": "pipe: exists already",
@@ -115,6 +116,7 @@ def test_wrong_input_is_one_clear_line(line: str, run: Run, tiny: Path) -> None:
     os.mkfifo(tiny.parent / "pipe")
     assert WRONG[line] in run(*shlex.split(line)).refusal()
     assert not (tiny.parent / "state/index").exists()
+    assert not (tiny.parent / "new.zip").exists()
 
 
 def test_rag_toml_has_the_books_strategy_and_sizes(run: Run, tiny: Path) -> None:

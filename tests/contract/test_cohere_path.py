@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from functools import partial
@@ -186,6 +187,8 @@ def test_at_the_ceiling_answers_are_extractive(command: Run, double: CohereDoubl
 def test_a_spent_budget_ends_an_ingest_with_one_line(command: Run, double: CohereDouble) -> None:
     stopped = command("ingest", "tiny", RAG_BUDGET_MONTH="0")
     assert "RAG_BUDGET_MONTH" in stopped.refusal(1)
+    program = command("ingest", "tiny", "--json", RAG_BUDGET_MONTH="0").err.splitlines()
+    assert json.loads(program[-2])["message"].endswith("run the ingest again for the rest")
     assert double.requests == []
 
 
@@ -267,7 +270,7 @@ def test_the_command_prints_cost_and_rate_limit(
     assert dry["minutes"] == pytest.approx(dry["tokens"] / 100_000, abs=0.01)
     assert dry["usd"] == pytest.approx(dry["tokens"] / 1000)
     text = priced("ingest", book, "--dry-run").out
-    assert "24 would be embedded" in text
+    assert "24 to be embedded" in text
     assert f"{dry['tokens']:,} tokens" in text
     assert "s at the rate limit" in text
     assert double.billed_tokens == 0

@@ -109,6 +109,16 @@ def test_a_file_that_is_no_database_is_named_with_the_remedy(path: Path) -> None
         assert "\n" not in str(caught.value)
 
 
+def test_no_file_is_put_beside_a_cache_in_a_read_only_folder(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(path, ["a"], [vector(1)])
+    monkeypatch.setattr("app.adapters.sqlite.file.os.access", lambda *_: False)
+    with SqliteEmbeddingCache(path).reading() as connection:
+        assert len([*connection.execute("SELECT * FROM vectors")]) == 1
+        assert [*path.parent.iterdir()] == [path]
+
+
 @pytest.mark.parametrize(
     "damage",
     [

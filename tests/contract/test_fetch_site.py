@@ -190,9 +190,10 @@ def test_robots_txt_is_obeyed(server: Server, tmp_path: Path) -> None:
     assert [*site.left_out] == ["disallowed by robots.txt"]
     assert server.asked("/book/ears/") == []
     assert sleeps[-1] == 7
-    server.answers["/robots.txt"] = Answer("User-agent: textbook-rag\nDisallow: /\n")
-    with pytest.raises(InputError, match=r"robots\.txt"):
-        fetch(server, tmp_path)
+    for refusal in ("Disallow: /", "Crawl-delay: 1e9"):
+        server.answers["/robots.txt"] = Answer(f"User-agent: textbook-rag\n{refusal}\n")
+        with pytest.raises(InputError, match=r"robots\.txt"):
+            fetch(server, tmp_path)
 
 
 def test_a_server_that_asks_for_time_gets_it(server: Server, tmp_path: Path) -> None:
@@ -227,7 +228,8 @@ def test_broken_and_slow_pages_are_named_and_others_read(server: Server, tmp_pat
     server.answers |= {
         "/book/eyes.html": Answer("", 500),
         "/book/ears/": Answer(page(), cut=True),
-        "/book/": Answer(page(links("eyes.html", "ears/", "beak", "data", "gone"))),
+        "/book/": Answer(page(links("eyes.html", "ears/", "beak", "data", "gone", "bomb"))),
+        "/book/bomb": Answer(gzip.compress(b""), headers={"Content-Encoding": "gzip, gzip"}),
         "/book/data": Answer("{}", headers={"Content-Type": "application/json"}),
     }
     site = fetch(server, tmp_path)
@@ -239,6 +241,7 @@ def test_broken_and_slow_pages_are_named_and_others_read(server: Server, tmp_pat
     assert reasons["/book/eyes.html"] == "answers 500"
     assert reasons["/book/data"] == "not HTML"
     assert reasons["/book/gone"] == "answers 404"
+    assert reasons["/book/bomb"] == "compressed twice"
     assert "/book/ears/" in reasons
 
 
@@ -337,7 +340,7 @@ def test_only_web_addresses_are_fetched(tmp_path: Path, address: str) -> None:
 @pytest.mark.parametrize(
     "targets",
     [
-        ("http://[x", "//[", "b%zz", "moved", "x" * 70_000),
+        ("http://[x", "//[", "b%zz", "moved", "removed", "x" * 70_000, "a/" * 1_500),
         ("%2e%2e%2fout", "a%2f%2e%2e%2f%2e%2e%2fout", ".hidden", "a%00b"),
     ],
     ids=["no addresses", "names that lead out of the folder"],
@@ -348,6 +351,8 @@ def test_links_that_name_no_page_are_not_stored_and_do_not_end_the_run(
     server.answers |= {
         "/book/": Answer(page(links(*targets))),
         "/book/moved": Answer("", 302, {"Location": "http://[x"}),
+        "/book/removed": Answer("", 302, {"Location": f"http://xn--{'a' * 300}/"}),
+        f"/book/{'a/' * 1_500}": Answer(page()),
     }
     assert stored(fetch(server, tmp_path)) == ["index.html"]
     assert not (tmp_path / "out.html").exists()

@@ -29,14 +29,15 @@ def test_the_summary_says_what_changed_what_was_left_out_and_why(run: Run, book:
     assert told == ["site", "embedder", *phases, "warning"]
     assert "4 files, 7 chunks" in first.out
     assert "left out  1 code as asked" in first.out
-    assert "7 were added, 0 changed, 0 removed" in first.out
-    assert "7 were embedded, 0 reused" in first.out
+    assert "7 added, 0 changed, 0 removed" in first.out
+    assert "7 embedded, 0 reused" in first.out
+    assert ", 1 batch, $0" in first.out
     assert "published as generation 1" in first.out
     assert "unchanged" in run("ingest", book, "--exclude-kinds", "code").out
     edit(book / "page2.md", "Page2 part0", "Newer words")
     dry = run("ingest", book, "--exclude-kinds", "code", "--dry-run").out
-    assert "0 would be added, 1 changed, 0 removed" in dry
-    assert "1 would be embedded, 6 reused" in dry
+    assert "0 to be added, 1 changed, 0 removed" in dry
+    assert "1 to be embedded, 6 reused" in dry
     assert "published" not in dry
 
 

@@ -145,8 +145,8 @@ def test_deleted_answers_are_gone_with_their_feedback(
     say(reader, known, rating="up")
     ask(reader, "What is 100% of a_fringe at Quxhaven?")
     assert "Quxhaven" in logged(settings, reader)[1].question
-    assert run("forget", "--containing", "0% OF A_f").err.startswith("1 ")
-    assert run("forget", "--containing", "%").err.startswith("0 ")
+    assert run("forget", "--containing", "0% OF A_f").err.startswith("deleted 1 ")
+    assert run("forget", "--containing", "%").err.startswith("deleted 0 ")
     files = list(settings.home.glob("questions.sqlite*"))
     assert files
     assert not any(b"Quxhaven" in one.read_bytes() for one in files)
@@ -261,13 +261,13 @@ def test_gaps_and_paragraphs_are_listed_with_their_addresses(run: Run) -> None:
 def test_forget_deletes_what_is_chosen(run: Run, filled: Settings) -> None:
     assert run("forget").code == 2
     for chosen, count in (
-        (["--answer", f"{1:016x}"], 1),
-        (["--containing", "OWLS EAT"], 2),
-        (["--older-than", "30"], 1),
-        (["--book", "bats"], 1),
-        (["--older-than", "0"], 4),
+        (["--answer", f"{1:016x}"], "1 logged question"),
+        (["--containing", "OWLS EAT"], "2 logged questions"),
+        (["--older-than", "30"], "1 logged question"),
+        (["--book", "bats"], "1 logged question"),
+        (["--older-than", "0"], "4 logged questions"),
     ):
-        assert run("forget", *chosen).err == f"{count} logged questions were deleted\n"
+        assert run("forget", *chosen).err == f"deleted {count}\n"
     assert found(filled) == []
 
 

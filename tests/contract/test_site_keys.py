@@ -142,6 +142,8 @@ def test_a_key_asks_its_book_in_every_protocol(run: Run, client: httpx.Client, p
     assert (refused.status_code, "book_not_allowed" in refused.text) == (403, True)
     for key in ({}, bearer("sk_0")):
         assert asked_of(client, path, "owls", key).status_code == 401
+    missing = asked_of(client, path, "mice", bearer(added(run, "--secret", "--book", "mice")))
+    assert (missing.status_code, "owls" in missing.text) == (404, False)
 
 
 def test_without_a_book_a_key_asks_its_own_books(run: Run, client: httpx.Client) -> None:

@@ -32,7 +32,7 @@ def test_each_paragraph_gets_its_id_and_no_other_byte_changes(run: Run, site: Pa
     before = run("blocks", site).lines()
     result = run("stamp", site)
     assert result.code == 0
-    assert result.err == "7 ids written on 1 pages\n"
+    assert result.err == "7 ids written on 1 page\n"
     page = (site / "owls.html").read_bytes()
     assert _STAMP.sub(b"", page) == PAGE
     for block in before:
@@ -48,7 +48,7 @@ def test_a_stamped_site_is_stamped_and_read_as_before(run: Run, site: Path) -> N
     before = run("blocks", site).out
     run("stamp", site)
     once = (site / "owls.html").read_bytes()
-    assert run("stamp", site).err == "0 ids written on 1 pages\n"
+    assert run("stamp", site).err == "0 ids written on 1 page\n"
     assert (site / "owls.html").read_bytes() == once
     assert run("blocks", site).out == before
 

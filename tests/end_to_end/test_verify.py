@@ -127,7 +127,9 @@ def test_a_damaged_shared_file_is_named(run: Run, home: Path, name: str) -> None
     path.write_bytes(b"garbage" * 1_000)
     done = run("verify")
     assert done.code == 1
-    assert str(path) in done.out
+    assert f"{path}: the " in done.out
+    assert "is damaged (file is not a database)" in done.out
+    assert f"damaged: {path}: " in run("backup", home / "new.zip").err
 
 
 def test_the_other_books_answer_and_the_damaged_one_is_named(home: Path, tmp_path: Path) -> None:

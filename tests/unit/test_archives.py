@@ -51,6 +51,11 @@ REFUSED: dict[str, tuple[bytes | Members, int, str]] = {
     "device": ([("a", b"")], DEVICE, "device"),
     "pipe": ([("a", b"")], PIPE, "device"),
     "the same name": ([("a.md", b"1"), ("a.md", b"2")], 0, "twice"),
+    "the same path": (
+        [("a/b.md", b"1"), ("a//b.md", b"2")],
+        0,
+        "refused: it holds 'a//b.md' twice",
+    ),
     "a file as folder": ([("a", b"1"), ("a/b.md", b"2")], 0, "refused"),
     "a long name": ([("x" * 300, b"1")], 0, "refused"),
     "bomb": ([("a.md", bytes(LIMIT + 1))], 0, "when unpacked"),

@@ -61,6 +61,8 @@ def test_elements_nested_100_000_deep_are_refused_by_name(tag: str, tmp_path: Pa
         ("<meta charset=idna><main><p>Gebüsch".encode("latin-1"), "Gebüsch"),
         (b"\xef\xbb\xbf<main><p>Mark", "Mark"),
         (b"<main><p>a\0b\x01c\x1fd", "a\ufffdbcd"),
+        (b"<main><p><script>0</script>a\fb&#1c&#xfffe;d&#12;\xef\xbf\xbfe", "a bcde"),
+        (b"<link rel=canonical href='http://[::1/bad.html'><main><p>Owls", "Owls"),
     ],
 )
 def test_a_page_in_another_encoding_is_read(html: bytes, shown: str, tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ SEEN = (
     f"<div aria-hidden>{SECRET}</div>\n",
     f'<div class="hidden" data-hidden>{SECRET}</div>\n',
     f'<span style="opacity: 0.5; font-size: 0.8em">{SECRET}</span>\n',
+    f'<span style="font-size: small; color: rgb(0, 0, 0)">{SECRET}</span>\n',
     f'<span style="display: none-such; color: black">{SECRET}</span>\n',
     f'<span style="color: white; background: black">{SECRET}</span>\n',
     f'<div style="background: navy"><span style="color:white">{SECRET}</span></div>\n',

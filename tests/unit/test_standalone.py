@@ -107,6 +107,23 @@ def test_a_follow_up_of_a_follow_up_keeps_its_topic(
     assert found.question == f"{topic}\n{second}\n{third}"
 
 
+@pytest.mark.parametrize(
+    ("question", "language", "has_topic"),
+    [
+        ("How does it work?", "en", False),
+        ("When do I need one?", "en", False),
+        ("¿Y para qué sirve?", "es", False),
+        ("What is a heap?", "en", True),  # another topic
+    ],
+)
+def test_a_follow_up_without_a_topic_is_compared_with_that_of_the_question_before(
+    question: str, language: str, has_topic: bool
+) -> None:
+    terms = LexicalEncoder(IndexTerms().of_document, IndexTerms().of_query).terms
+    found = standalone(question, HISTORY, lambda text: len(terms(text, language)), language)
+    assert found.lexical == (question if has_topic else f"And a queue?\n{question}")
+
+
 @pytest.mark.parametrize("history", [(), (Turn("user", " "),)])
 def test_no_question_before_it_leaves_a_leaning_question_alone(history: tuple[Turn, ...]) -> None:
     found = standalone("Who invented it?", history, lambda _: 1, "en")

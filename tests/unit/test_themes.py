@@ -30,6 +30,7 @@ EXPECTED = {
     "footnote": ("footnote", "Their ears sit at two heights."),
 }
 WITHOUT = {
+    "antora": "footnote",
     "bookdown": "admonition tabs tab figure",
     "docusaurus": "inline display definition",
     "starlight": "inline display definition",

@@ -163,8 +163,8 @@ def _bad_backup(path: Path) -> Iterator[None]:
         yield
     except RagError:
         raise
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: cannot be read: no such file") from error
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (
         OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError,
         LookupError, TypeError, ValueError, AttributeError,

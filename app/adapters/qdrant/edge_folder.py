@@ -81,8 +81,8 @@ class StoredGeneration:
         """Read every byte. IndexUnreadable, naming a file, unless all is as it was published."""
         wrong = [str(path.relative_to(self.folder)) for path in self.wrong_sizes()]
         if wrong or digest(self.folder / name for name in self.sizes) != self.digest:
-            message = f"{self.folder}: not as it was published: {(wrong or [SHARD])[0]}"
-            raise IndexUnreadable(message)
+            fault = f"not as it was published: {(wrong or [SHARD])[0]}; ingest the book again"
+            raise IndexUnreadable(f"{self.folder}: {fault}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from app.adapters.reading.drafts import BETWEEN, NO_SPAN, Draft, runs_of
 from app.adapters.reading.sections import Section, in_sections
 from app.adapters.reading.themes import Theme, fallback
+from app.domain.characters import counted
 from app.domain.document import (
     RUN_BOUNDARY,
     RUN_GLUE,
@@ -69,10 +70,11 @@ class OpenedBook:
 
 def left_out_warning(reason: str, files: Sequence[str]) -> SourceWarning:
     """Name the first of the files that are not read, and some of the others."""
-    pages = "1 page" if len(files) == 1 else f"{len(files):,} pages"
     more = f"; also {', '.join(files[1:_NAMED])}" if len(files) > 1 else ""
     dots = ", …" if len(files) > _NAMED else ""
-    return SourceWarning(f"{pages} left out: {reason}{more}{dots}", files[0], 0)
+    return SourceWarning(
+        f"{counted(len(files), 'pages')} left out: {reason}{more}{dots}", files[0], 0
+    )
 
 
 def _is_ornament(draft: Draft) -> bool:

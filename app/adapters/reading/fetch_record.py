@@ -9,6 +9,8 @@ from pathlib import Path
 from posixpath import normpath
 from urllib.parse import unquote
 
+_MAX_NAME = 1_000
+"""Characters; `Path.mkdir` calls itself for each folder of a path."""
 _RESUMED_WITHIN = 86_400
 """Seconds after which the pages of an interrupted run are asked for again."""
 
@@ -64,4 +66,5 @@ def file_for(path: str) -> str:
     elif not name.lower().endswith((".html", ".htm", ".xhtml")):
         name += ".html"
     is_plain = normpath(name) == name and name.isprintable() and "\\" not in name
-    return name if is_plain and not name.startswith(("/", ".")) and "/." not in name else ""
+    is_below = not name.startswith(("/", ".")) and "/." not in name
+    return name if is_plain and is_below and len(name) <= _MAX_NAME else ""

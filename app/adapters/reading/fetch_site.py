@@ -194,6 +194,7 @@ class _Crawl:
             own = {
                 _VALIDATORS[one]: response.headers[one]
                 for one in _VALIDATORS.keys() & response.headers.keys()
+                if response.headers[one].isascii()  # what httpx can send
             }
             self.record.keep(file, own, body)
         return "", ""

@@ -14,10 +14,10 @@ from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 
 from app.domain.document import SourceWarning
 
-_ZERO = r"0*\.?0*(?:[a-z]+|%)?"
+_ZERO = r"(?:0+\.?0*|\.0+)(?:[a-z]+|%)?"
 _HIDING = re.compile(
     rf"display:none|visibility:(?:hidden|collapse)|(?:fontsize|opacity):{_ZERO}|color:(?:transparent"
-    r"|#\w{6}00|#\w{3}0|(?:rgba?|hsla?)\(.*[,/;]0*\.?0*%?\))"
+    rf"|#\w{{6}}00|#\w{{3}}0|(?:rgba?|hsla?)\((?:(?:[^,;]*[,;]){{3}}|[^/]*/){_ZERO}\))"
 )
 """A declaration of a style, without dashes and blanks."""
 _WHITE = re.compile(r"white|#(?:f{3,4}|f{6}|f{8})|rgb\(255[,;]255[,;]255\)")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from urllib.parse import unquote
 
 from lxml.html import HtmlElement
@@ -56,7 +57,7 @@ class PageFacts:
     paragraphs: frozenset[int]
     """Hashes of its paragraphs and listings, without those of a few words."""
     is_index: bool
-    """Whether it is an index of terms: its title says so, and most of its text is in many links."""
+    """Whether it is an index of terms: a title says so, and most of its text is in many links."""
 
     @property
     def all_links(self) -> Iterator[str]:
@@ -120,12 +121,13 @@ def read_facts(data: bytes, file: str) -> PageFacts:
         tuple(_entries(theme.select("contents", root), theme, file, folder)),
         tuple(dict.fromkeys(one for one in links if one not in listed)),
         frozenset(hash(text.strip()) for text in texts if text.count(" ") >= _WORDS - 1),
-        content is not None and _INDEX.search(title) is not None and _is_index(content),
+        content is not None and _is_index(content, title),
     )
 
 
-def _is_index(content: HtmlElement) -> bool:
-    links = content.findall(".//a[@href]")
+def _is_index(content: HtmlElement, title: str) -> bool:
+    titles = (title, *map(_text, islice(content.iter("h1", "h2"), 1)))
+    links = content.findall(".//a[@href]") if any(map(_INDEX.search, titles)) else []
     if len(links) < _INDEX_LINKS:
         return False
     linked = sum(len(_text(one)) for one in links)

@@ -67,6 +67,9 @@ class PoliteRequests:
         except PageFailed as error:
             raise ProviderUnavailable(f"{address}: {error}; try again later") from error
         self._robots = Protego.parse(body.decode("utf-8", "replace") if response.is_success else "")
+        if (self._robots.crawl_delay(AGENT) or 0) > _LONGEST_WAIT:
+            message = f"{address} asks for over {_LONGEST_WAIT:.0f} seconds between requests"
+            raise InputError(message)
 
     def may_fetch(self, url: str) -> bool:
         return bool(self._robots.can_fetch(url, AGENT))
@@ -89,7 +92,7 @@ class PoliteRequests:
             try:
                 async with asyncio.timeout(_SECONDS):
                     response, body = await self._get(url, most, headers)
-            except (httpx.RequestError, httpx.InvalidURL, TimeoutError) as error:
+            except (httpx.RequestError, httpx.InvalidURL, UnicodeError, TimeoutError) as error:
                 reason = str(error) or type(error).__name__
                 continue
             if response.status_code < 500 and response.status_code != 429:
@@ -106,6 +109,8 @@ class PoliteRequests:
     async def _get(self, url: str, most: int, headers: Mapping[str, str] | None) -> Answer:
         body = bytearray()
         async with self.client.stream("GET", url, headers=headers) as response:
+            if "," in response.headers.get("content-encoding", ""):
+                raise PageFailed("compressed twice")  # 2 KB can be gigabytes
             async for part in response.aiter_bytes():
                 body += part
                 self._size += len(part)

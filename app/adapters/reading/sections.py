@@ -161,6 +161,8 @@ def _items(draft: Draft, kind: BlockKind | None) -> list[Draft]:
     own = _named(_ITEMS, label) if draft.text.startswith(label) else None
     if own and draft.kind in _LABELLED:
         return [replace(draft, kind=own)]
+    if kind is BlockKind.REFERENCE and draft.kind is BlockKind.GLOSSARY_ENTRY:
+        return [replace(draft, kind=kind, terms=())]  # works by their keys: "[1]"
     if kind is None or not (is_list or draft.kind is BlockKind.PARAGRAPH):
         return [draft]
     items = _split(draft) if is_list else [draft]

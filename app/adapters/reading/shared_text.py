@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 
 from app.adapters.reading.page_facts import PageFacts
+from app.domain.characters import counted
 from app.domain.document import Block, BlockKind, Document, SourceWarning
 
 _SHARE = 0.9
@@ -55,7 +56,7 @@ def without_boilerplate(
     common = {text for text, count in counts.items() if text and 2 * count > len(pages)}
     kept = [replace(page, blocks=_inner(page.blocks, common) or page.blocks) for page in pages]
     count = sum(len(page.blocks) for page in pages) - sum(len(one.blocks) for one in kept)
-    message = f"{count:,} blocks left out that most pages begin or end with"
+    message = f"{counted(count, 'blocks')} left out that most pages begin or end with"
     return kept, [SourceWarning(message, pages[0].file, 0)] if count else []
 
 

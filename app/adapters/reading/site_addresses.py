@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from app.adapters.reading.page_facts import PageFacts
-from app.domain.urls import checked_base_url, encoded_path, encoded_url
+from app.domain.urls import checked_base_url, encoded_path, encoded_url, is_web_address
 
 _LOC = re.compile(r"<loc>(?:\s*<!\[CDATA\[)?([^<\]]*)")
 _SUFFIX = re.compile(r"\.x?html?$")
@@ -119,4 +119,4 @@ def _base_of(links: Iterable[str], by_path: Mapping[str, str], start: str) -> st
                 hits[url[: slash + 1]] += unquote(link[slash + 1 :]) in by_path
                 slash = url.find("/", slash + 1)
     best = max(hits, key=lambda one: hits[one], default="")
-    return encoded_url(best) if hits[best] else ""
+    return encoded_url(best) if hits[best] and (start == "/" or is_web_address(best)) else ""

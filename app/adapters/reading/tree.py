@@ -21,8 +21,11 @@ from app.domain.errors import FileRefused
 MAX_BYTES = 50_000_000
 """Largest page that is read."""
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
-_REFERENCE = re.compile(rb"&#[\dxX][\da-fA-F]{0,9};?")
-_C1 = re.compile(rb"\xc2[\x80-\x84\x86-\x9f]")
+_REFERENCE = re.compile(rb"&#(?:[xX][\da-fA-F]+|\d+);?")
+_LONGEST_REFERENCE = 20
+_NOT_XML = re.compile(rb"\xc2[\x80-\x84\x86-\x9f]|\xef\xbf[\xbe\xbf]")
+"""C1 controls, U+FFFE and U+FFFF; lxml refuses all and the form feed in what the program writes."""
+_FORM_FEED = bytes.maketrans(b"\f", b" ")
 _C0 = bytes({*range(1, 0x20), 0x7F} - {*b"\t\n\f\r"})
 _FORMATTING = re.compile(r"</?(?:b|i|u|font|span)\b[^<>]*>")
 NOT_RENDERED = ("head", "script", "style", "template", "noscript", "title")
@@ -98,10 +101,11 @@ def _without_controls(html: bytes) -> bytes:
     """Remove control characters, which the program uses as marks."""
 
     def shown(reference: re.Match[bytes]) -> bytes:
-        char = unescape(reference[0].decode())
-        return reference[0] if char.isprintable() or char.isspace() else b""
+        char = unescape(reference[0][:_LONGEST_REFERENCE].decode())
+        is_text = char not in ("", "\f") and (char.isprintable() or char.isspace())
+        return reference[0] if is_text and len(reference[0]) <= _LONGEST_REFERENCE else b""
 
-    return _C1.sub(b"", _REFERENCE.sub(shown, html)).translate(None, _C0)
+    return _NOT_XML.sub(b"", _REFERENCE.sub(shown, html)).translate(_FORM_FEED, _C0)
 
 
 def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:

@@ -82,6 +82,8 @@ class SqliteFile:
         """
         try:
             yield
+        except StorageError:
+            raise
         except (sqlite3.DatabaseError, OSError) as error:
             # "no such table" or column: another database, or an empty file.
             usable = isinstance(error, sqlite3.OperationalError) and "no such" not in str(error)
@@ -97,10 +99,15 @@ class SqliteFile:
 
     def _open_to_read(self) -> sqlite3.Connection:
         if self.path.exists():
-            return _connect(self.path, "rw")
+            return _connect(self.path, self._mode())
         empty = sqlite3.connect(":memory:", check_same_thread=False)
         empty.executescript(self.schema)
         return empty
+
+    def _mode(self) -> str:
+        """Return how to read: SQLite puts files beside one with a log, even to read it."""
+        beside = any(self.path.with_name(self.path.name + end).exists() for end in BESIDE)
+        return "rw" if beside or os.access(self.path.parent, os.W_OK) else "ro&immutable=1"
 
     def _create(self) -> None:
         """Create the file in one step: another process would take one without tables for damaged.
@@ -138,8 +145,10 @@ def copy_file(source: Path, target: Path) -> bool:
         target.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=".new-", dir=target.parent) as folder:
             copy = Path(folder) / target.name
-            with SqliteFile(source).reading() as old, SqliteFile(copy).writing() as new:
-                old.backup(new)
+            with SqliteFile(source).reading() as old:
+                old.execute("pragma schema_version")  # names the source if it is no database
+                with SqliteFile(copy).writing() as new:
+                    old.backup(new)
             copy.rename(target)
     return True
 

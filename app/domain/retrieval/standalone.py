@@ -4,7 +4,8 @@
 A question with an anaphor or few terms depends on the previous question, its antecedent. An
 antecedent that has an anaphor or no terms depends on the question before it. For the embedding, all
 antecedents and the beginning of the last answer precede the question. The answer is included
-because it names the topic in the book's words.
+because it names the topic in the book's words. A question without a topic ("how does it work?") is
+compared with the book together with its antecedents, but "what is a heap?" alone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from app.domain.languages import known_language, without_words
 from app.domain.retrieval.query import Turn
 from app.domain.search_text import has_anaphor
 
@@ -59,10 +61,14 @@ def standalone(
             break
     dependent = is_dependent(question, FEW_TERMS)
     factor = 1.0 if dependent else INDEPENDENT_FACTOR
+    framed = without_words(question, known_language(language).frame.split())
+    few = count_terms(question.rstrip(_END)) <= FEW_TERMS
+    has_topic = count_terms(framed.rstrip(_END)) and not (few and has_anaphor(question, language))
+    whole = "\n".join([*antecedents, question]) if dependent else question
     return Standalone(
-        "\n".join([*antecedents, question]) if dependent else question,
+        whole,
         "\n".join([*antecedents, *answers, question]) if dependent else question,
-        question,
+        question if has_topic else whole,
         (
             *((text, factor) for text in reversed(antecedents)),
             *((text, factor * ASSISTANT_WEIGHT) for text in answers),
