@@ -113,7 +113,7 @@ class PageReader:
     def _note_unknown(self, unknown: Sequence[str], source: str, file: str) -> None:
         self._unknown += len(unknown)
         if unknown and self._first_unknown is None:
-            own = [one for one in unknown if one in source]  # its blanks may differ
+            own = [one for one in dict.fromkeys(unknown) if one in source]  # its blanks may differ
             first = min(own or unknown, key=source.find)
             line = source.count("\n", 0, source.find(first)) + 1 if own else 0
             self._first_unknown = SourceWarning(first[:80], file, line)

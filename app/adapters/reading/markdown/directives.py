@@ -66,7 +66,7 @@ def _replaced(tokens: list[Token], state: StateCore, depth: int) -> list[Token]:
     for token in tokens:
         pattern = {"fence": _FENCE, "colon_fence": _CONTAINER}.get(token.type)
         found = pattern.match(token.info) if pattern and depth <= _DEPTH else None
-        if pattern is _FENCE and not found:
+        if pattern is _FENCE and not found and depth <= _DEPTH:
             found = _NAMED_FENCE.match(token.info)
         result += _tokens(found, token, state, depth) if found else [token]
     return result

@@ -12,7 +12,7 @@ from markdown_it.token import Token
 
 _CALLOUT = re.compile(r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]*)?\][+-]?[ \t]*(?P<title>[^\n]*)\n?")
 _LINK = re.compile(
-    r"(?P<embeds>!?)\[\[(?![\d\W]+[\]|])(?P<target>[^\[\]|\n]{1,200}?)"
+    r"(?P<embeds>!?)\[\[(?=[^\[\]|\n]{0,200}[^\W\d])(?P<target>[^\[\]|\n]{1,200}?)"
     r"(?:\\?\|(?P<label>[^\[\]\n]{0,200}))?\]\](?![(\[])"
 )
 _IMAGE = re.compile(r"\.(?:avif|gif|jpe?g|png|svg|webp)$", re.IGNORECASE)
@@ -28,29 +28,39 @@ def notes_plugin(md: MarkdownIt, has_wiki_links: bool) -> None:
 
 def _callouts(state: StateCore) -> None:
     """Make admonitions of the quotes that begin with a callout's mark; its title may be empty."""
-    tokens = state.tokens
-    for at, opening in enumerate(tokens):
-        if opening.type != "blockquote_open" or tokens[at + 1].type != "paragraph_open":
-            continue
-        found = _CALLOUT.match(tokens[at + 2].content)
-        if found is None:
-            continue
-        closing = next(one for one in tokens[at:] if one.level == opening.level and one.nesting < 0)
-        opening.tag = closing.tag = "aside"
-        opening.attrSet("class", f"admonition {found['name'].lower()}")
-        _set_title(tokens, at + 1, found)
+    result: list[Token] = []
+    are_callouts: list[bool] = []
+    found = None
+    for at, token in enumerate(state.tokens):
+        result.append(token)
+        if token.type == "blockquote_open":
+            inside = state.tokens[at + 1 : at + 3]
+            is_text = inside[0].type == "paragraph_open"
+            found = _CALLOUT.match(inside[1].content) if is_text else None
+            are_callouts.append(found is not None)
+            if found:
+                token.tag = "aside"
+                token.attrSet("class", f"admonition {found['name'].lower()}")
+                inside[0].attrSet("class", "admonition-title label")
+        elif token.type == "blockquote_close" and are_callouts.pop():
+            token.tag = "aside"
+        elif token.type == "inline" and found:
+            result += _set_title(token, found)
+            found = None
+    state.tokens = result
 
 
-def _set_title(tokens: list[Token], at: int, found: re.Match[str]) -> None:
-    """Make the paragraph's first line the title, and its other lines a paragraph behind it."""
-    title, inline, closing = tokens[at : at + 3]
+def _set_title(inline: Token, found: re.Match[str]) -> list[Token]:
+    """Make a paragraph's first line the title; return what begins one of its other lines."""
     rest = inline.content[found.end() :]
-    if rest:
-        content = Token("inline", "", 0, content=rest, level=inline.level, children=[])
-        behind = Token("paragraph_open", "p", 1, map=title.map, level=title.level)
-        tokens[at + 3 : at + 3] = [behind, content, closing]
-    title.attrSet("class", "admonition-title label")
     inline.content = found["title"] or found["name"].title()
+    if not rest:
+        return []
+    return [
+        Token("paragraph_close", "p", -1, level=inline.level - 1),
+        Token("paragraph_open", "p", 1, map=inline.map, level=inline.level - 1),
+        Token("inline", "", 0, content=rest, level=inline.level, children=[]),
+    ]
 
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:
