@@ -77,6 +77,8 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
     name = (found["name"] or "").lower()
     other = "unknown" if _OBJECT.match(f"::: {name}") else "admonition" if name else "frame"
     role = _ROLES.get(name, other)
+    if role == "cell":
+        return [token]
     argument = _title(found["argument"])
     if found.re is _NAMED_FENCE:
         argument = found["title"] if found["title"] is not None else name.title()

@@ -13,7 +13,8 @@ from app.adapters.reading.markdown.unresolved import UNRESOLVED
 from app.domain.document import Site
 
 _OWN_ID = re.compile(
-    r"\s*(?:\{:?\s*#([^\s{}]+)[^{}]*\}|\{/\*\s*#([\w-]+)\s*\*/\}|\[\[([^\[\]\s]+)\]\])\s*$"
+    r"\s*(?:\{:?\s*#([^\s{}]+)[^{}]*\}|\{/\*\s*#([\w-]+)\s*\*/\}|\[\[([^\[\]\s]+)\]\]|\[#([\w-]+)\])"
+    r"\s*$"
 )
 _SPELLED = str.maketrans(
     {"ß": "sz", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ı": "i", "ł": "l"}
