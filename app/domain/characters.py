@@ -1,7 +1,5 @@
 """Characters that a text must not have: half ones, invisible ones, those that deceive readers."""
 
-from __future__ import annotations
-
 import re
 
 # Arabic to Thaana, Indic to Myanmar, Khmer and Mongolian, Balinese to Batak, Arabic presentation

@@ -7,8 +7,6 @@ antecedents and the beginning of the last answer precede the question. The answe
 because it names the topic in the book's words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
