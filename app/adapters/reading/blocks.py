@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain, repeat, takewhile
@@ -10,7 +11,7 @@ from typing import ClassVar
 from lxml.html import HtmlElement
 from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 
-from app.adapters.reading.drafts import EDGE, NO_SPAN, Draft, compose, runs_of, unshown
+from app.adapters.reading.drafts import BEGIN, EDGE, END, NO_SPAN, Draft, compose, runs_of, unshown
 from app.adapters.reading.inline import inline
 from app.adapters.reading.listings import code_language, code_text
 from app.adapters.reading.lists_and_tables import (
@@ -31,6 +32,7 @@ _CONTAINERS = {
 """Kinds of elements that are one block, by their roles; the first of several counts."""
 _EMPHASIS = ("em", "i", "small", "sub", "b", "strong")
 _NO_TEXT = f"{RUN_BOUNDARY}{RUN_GLUE} \n.,;"
+_NUMBER = re.compile(r"\d+(?: ?\. ?\d+)*\.?")
 _LEVELS = ("1", "2", "3", "4", "5", "6")
 _HEADINGS = tuple(f"h{level}" for level in _LEVELS)
 _TITLES = ("caption", "title", "heading", "summary", "term")
@@ -123,7 +125,7 @@ class _Blocks:
         number = element.get("aria-level") or str(element.tag)[1:]
         level = int(number) if number in _LEVELS else 2
         found = inline(element, self._tree)
-        text = found.marked.replace("\n", f"{EDGE} {EDGE}")
+        text = _numbered(element, found.marked.replace("\n", f"{EDGE} {EDGE}"))
         return [Draft(BlockKind.HEADING, text, level=level, element_id=_heading_id(element))]
 
     def _code(self, element: HtmlElement) -> list[Draft]:
@@ -199,7 +201,9 @@ class _Blocks:
 
     def _table(self, element: HtmlElement) -> list[Draft]:
         blocks = element.iterdescendants("pre", "table", "ul", "ol", *_HEADINGS)
-        arranges = any(True for _ in blocks) and element.find(".//th") is None
+        is_column = all(len(row) == 1 for row in element.iter("tr"))
+        holds = any(True for _ in blocks) or (is_column and element.find(".//img") is not None)
+        arranges = holds and element.find(".//th") is None
         if arranges or self._tree.has("layout", element):
             return self.of(element)
         return [read_table(element, self._tree)]
@@ -302,6 +306,16 @@ def _labelled(name: str, drafts: list[Draft]) -> list[Draft]:
     if first.kind is BlockKind.PARAGRAPH:
         return [replace(first, marked=f"{name}{unshown(':')} {first.marked}"), *rest]
     return [*_lead_in(name), *drafts]
+
+
+def _numbered(heading: HtmlElement, text: str) -> str:
+    """Put a blank behind a heading's number that only its style sets apart: "1.3Lists"."""
+    for part in heading.iterdescendants("span", "small", "b"):
+        number = " ".join(part.text_content().split())
+        rest = text.removeprefix(number)
+        if _NUMBER.fullmatch(number) and rest != text and rest[:1].isalnum():
+            return f"{BEGIN}{number.replace(' ', '')} {END}{rest}"
+    return text
 
 
 def _heading_id(element: HtmlElement) -> str:

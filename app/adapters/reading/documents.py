@@ -84,7 +84,8 @@ def build_document(
     blocks: list[Block] = []
     at, span = 0, (0, 0)
     for draft, section in in_sections(drafts, title):
-        if not draft.text.strip():
+        is_ornament = draft.kind is BlockKind.PARAGRAPH and not _WORD.search(draft.text)
+        if is_ornament or not draft.text.strip():
             continue
         if source is None:
             span = (at, at + len(draft.text))

@@ -5,7 +5,7 @@ from itertools import islice
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import BEGIN, EDGE, END, GAP, Draft, plain
+from app.adapters.reading.drafts import BEGIN, EDGE, END, GAP, Draft, plain, unshown
 from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.formulas import delimited
 from app.adapters.reading.tree import Tree
@@ -85,6 +85,10 @@ class _Reading:
             self._out.append(" ")
             self.children(element)
             self._out.append(" ")
+        elif self._tree.has("sidenote", element):
+            self._out.append(unshown(" ("))
+            self.children(element)
+            self._out.append(unshown(")"))
         elif self._tree.has("term", element):
             self._term(element)
         else:

@@ -45,6 +45,9 @@ def read_list(element: HtmlElement, inside: Callable[[HtmlElement], list[Draft]]
     """Return a list; its items have what is nested in them."""
     found: list[Draft] = []
     items: list[tuple[str, Span]] = []
+    for stray in element.xpath("*[self::ul or self::ol or self::p]"):
+        if (item := stray.getprevious()) is not None:
+            item.append(stray)  # a browser shows it as a part of the item
     for marker, item in _items(element):
         if drafts := inside(item):
             items.append((_item_text(marker, drafts), source_span(item)))
@@ -66,7 +69,7 @@ def _item_text(marker: str, drafts: list[Draft]) -> str:
 def _items(element: HtmlElement) -> Iterator[tuple[str, HtmlElement]]:
     """Yield each item with its marker."""
     number = _number(element.get("start"), 1)
-    for item in element:
+    for item in element.xpath("*[not(self::br)]"):
         number = _number(item.get("value"), number)
         yield f"{_shown(number, element.get('type') or '1')}." if element.tag == "ol" else "-", item
         number += 1
@@ -91,7 +94,7 @@ def glossary_drafts(inside: Sequence[Entry]) -> list[Draft]:
     for tag, run in groupby(inside, key=lambda entry: entry[0].tag):
         drafts = [draft for _, own in run for draft in own]
         if tag == "dd":
-            found.append(_entry(terms, drafts))
+            found += [_entry(terms, drafts)] if drafts else terms
         terms = drafts if tag == "dt" else []
     return [*found, *terms]
 

@@ -16,6 +16,8 @@ from app.adapters.reading.tree import parse
 _REFRESH = re.compile(r"\s*\d*\s*[;,]\s*url\s*=\s*['\"]?([^'\"]+)", re.I)
 _NUMBER = re.compile(r"\d{1,4}(?:\.\d{1,4})*\.\s+(?=\S)")
 _FIRST_NUMBER = re.compile(r"\d{1,4}(?!\d)")
+_STEP = re.compile(r"^[←↑⇐]|[→⇒]$")
+"""A link to the page before or behind, which some sites put into their navigation."""
 _LISTS = ("ul", "ol", "dl")
 _FALLBACK = "//nav | //*[@role='navigation'] | //aside"
 _FURNITURE = ("footer", "header", "main", "article")
@@ -186,6 +188,8 @@ def _entries(menus: Sequence[HtmlElement], theme: Theme, file: str, folder: str)
             target = _target(element, file, folder)
             number, title = _numbered(element, numbers)
             is_label = not target and (element.get("href") or "#") == "#"
+            if _STEP.search(title):
+                continue
             if title and (target or (is_label and any(map(str.isalnum, title)))):
                 yield Entry(depth, title, number, target)
             continue

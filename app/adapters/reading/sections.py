@@ -43,6 +43,8 @@ _SEPARATE = frozenset(
      BlockKind.FOOTNOTE, BlockKind.REFERENCE}
 )  # fmt: skip
 """Blocks that do not become part of an exercise or entry around them."""
+_LABELLED = (BlockKind.PARAGRAPH, BlockKind.QUOTE)
+"""Blocks that may begin with an emphasised "Exercise 1.2"."""
 _INNERMOST = 7
 """The level of a section that ends at the next heading."""
 
@@ -90,7 +92,8 @@ def in_sections(drafts: Sequence[Draft], title: str) -> Iterator[tuple[Draft, Se
         # A second <h1>, without an id on a page with ids, is shown in a box: no section.
         is_second = draft.level == 1 and [one.level for one in above[1:2]] == [0]
         is_shown = is_second and has_ids and not draft.element_id
-        level = 0 if draft is page else _INNERMOST if is_shown else draft.level
+        is_page = draft is page or (draft.level == 1 and draft.text == title)
+        level = 0 if is_page else _INNERMOST if is_shown else draft.level
         while above[-1].level >= level:
             above.pop()
         above.append(_section(draft, level, above[-1]))
@@ -152,6 +155,10 @@ def _joined(run: Sequence[Draft], kind: BlockKind, heading: str) -> Iterator[Dra
 def _items(draft: Draft, kind: BlockKind | None) -> list[Draft]:
     """Return a paragraph, or the items of a list, with a section's kind if they are of it."""
     is_list = draft.kind is BlockKind.LIST
+    label = next(iter(draft.terms), "")
+    own = _named(_ITEMS, label) if draft.text.startswith(label) else None
+    if own and draft.kind in _LABELLED:
+        return [replace(draft, kind=own)]
     if kind is None or not (is_list or draft.kind is BlockKind.PARAGRAPH):
         return [draft]
     items = _split(draft) if is_list else [draft]

@@ -29,7 +29,7 @@ HIDDEN_CODE = ("boring", "clipboard-copy-txt")
 SPAN = "data-span"
 """Attribute with the source span of an element that is rendered from Markdown: "start:end"."""
 _GENERATED_ID = re.compile(
-    r"^(?:id|index-|__\w+|cell-id|tab(?:set)?-?|radix-|:r|MathJax|(?:user-content-)?fnref|fr-\d|cb\d"
+    r"^(?:id|index-|__\w+|cell-id|tab(?:set)?-?|radix-|:r|MathJax|(?:user-content-)?fnref|DOCF|FOOT\d|fr-\d|cb\d"
     r"|(?:user-content-)?(?:fn|footnotes?)(?:[:-]?\d|$)|\d+$|(?:exercise|solution)-content)\S*$"
 )
 """Ids that a generator numbers: they change with the page."""
