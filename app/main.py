@@ -6,8 +6,6 @@ Another ASGI server may run it too, such as `uvicorn --factory app.main:create_a
 `specs/001-textbook-rag/contracts/openapi.json`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """The settings: one class that reads the environment and `.env` when built, never at import."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re

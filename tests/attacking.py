@@ -1,7 +1,5 @@
 """Tables of attacks, and how many steps the program takes for one."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The widget in a browser: asking, and answers of the test's own."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence

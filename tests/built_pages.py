@@ -1,7 +1,5 @@
 """Built pages, as site generators make them."""
 
-from __future__ import annotations
-
 BASE = "https://owls.example/book/"
 
 

@@ -1,7 +1,5 @@
 """Documents made for tests of chunking: blocks of every kind, as a parser would read them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial

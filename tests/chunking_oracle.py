@@ -1,7 +1,5 @@
 """What every chunk of the strategy `structure` promises; each check yields what breaks it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Runs the command line in this process, with a state folder and an environment of its own."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Ingests in processes that are forked from one with the program imported, and can be killed."""
 
-from __future__ import annotations
-
 import asyncio
 import multiprocessing
 import sys

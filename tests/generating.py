@@ -1,7 +1,5 @@
 """The generators over HTTP, against the doubles of their servers, and paragraphs to write from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

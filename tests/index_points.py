@@ -1,7 +1,5 @@
 """Chunks and points made up for the index tests."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import tempfile

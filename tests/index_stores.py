@@ -3,8 +3,6 @@
 QDRANT_TEST_URL names a real server, or the nodes of a cluster with commas.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,7 +1,5 @@
 """Small books to ingest, and the application with an embedder that counts."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections import Counter

@@ -1,7 +1,5 @@
 """An HTTP server on a free port of this machine, in a thread: what the doubles are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial

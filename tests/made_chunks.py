@@ -1,7 +1,5 @@
 """Passages, chunks, citations, manifests made up for tests; each field can have another value."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reads Markdown from a string, and books with their paragraph ids, for tests."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -4,8 +4,6 @@ It says what it is told to or, with `answering=quote_sources`, the sentences of 
 that share most words with the question, each with its number.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """Servers of one tiny book, for all tests of what goes over the wire; a pytest plugin."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Calls to a provider that cost nothing, and circuit breakers that open early or late."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Qdrant processes on this machine, started from the program that QDRANT_TEST_BINARY names."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -4,8 +4,6 @@ A pattern takes a number of characters and returns a text of about that length, 
 number is twice the text whatever the pattern nests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import count, takewhile
 from math import isqrt

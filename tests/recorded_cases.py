@@ -8,8 +8,6 @@
 After a change that is meant, `python -m tests.unit.test_…` writes a file anew: read the difference.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Which tests run, by folder and by `--quick` and `--long`; a pytest plugin."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

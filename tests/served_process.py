@@ -1,7 +1,5 @@
 """The command `serve` in a process of its own, for what only a whole process shows."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

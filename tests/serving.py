@@ -1,7 +1,5 @@
 """A real server on a free port, in a thread, for tests of what goes over the wire."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Tiny ONNX models in the folders where fastembed's own would be."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

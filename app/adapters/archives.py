@@ -1,7 +1,5 @@
 """Unpacks uploaded zip archives."""
 
-from __future__ import annotations
-
 import errno
 import lzma
 import stat

@@ -1,7 +1,5 @@
 """Pages that `serve` shows itself, with their images: `<folder>/<book>.zip`."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Recursive splitting by `langchain-text-splitters`, with the exact span of each piece."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 from langchain_text_splitters import Language, RecursiveCharacterTextSplitter

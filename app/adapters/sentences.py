@@ -1,7 +1,5 @@
 """Sentence boundaries by the `sentencex` library."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

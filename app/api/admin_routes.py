@@ -1,7 +1,5 @@
 """The owner's HTTP routes for books: ingest, its state, rollback, removal, the ledger."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Annotated
 

@@ -3,8 +3,6 @@
 Used by the routes of `/v1/chat` and by the other protocols.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Iterable, Mapping
 from contextlib import aclosing

@@ -9,8 +9,6 @@ If the client disconnects before the end, the answer is cancelled, since it cost
 broken connection the client asks again; on `start` it discards what it has.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """For the operator and probes: whether the process is alive and can answer, and its metrics."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest

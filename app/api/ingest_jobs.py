@@ -1,7 +1,5 @@
 """Ingests that the owner asks of a server: one at a time, each in a process of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

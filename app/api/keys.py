@@ -1,7 +1,5 @@
 """Access to the API: checks the key of each request to `/v1/`, its origin and its books."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 from typing import Annotated
 from urllib.parse import urlsplit

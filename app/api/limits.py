@@ -1,7 +1,5 @@
 """Limits per client address: the rate of requests, and turns for what runs at once."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """Metrics for Prometheus: counters, updated at the end of each request; gauges, set at a scrape."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from functools import partial

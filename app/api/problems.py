@@ -4,8 +4,6 @@ A 4xx response contains the error's message. The message of a 5xx error may name
 hosts. It goes to the log; the response contains a fixed text and the request id.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import math

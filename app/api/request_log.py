@@ -1,7 +1,5 @@
 """Gives every request an id, records it, logs it and counts it in the metrics."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """The routes of the API: they convert the request, call a use case, convert the result."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Annotated
 

@@ -4,8 +4,6 @@ It is plain ASGI middleware: Starlette's BaseHTTPMiddleware would buffer streams
 disconnects. FastAPI's `max_body_size` answers with plain text, past the log.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -3,8 +3,6 @@
 Slow clients and floods are a reverse proxy's work (`scripts/deploy`).
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import socket

@@ -3,8 +3,6 @@
 See specs/decisions/0019-backup.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The sample book is part of this package.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace

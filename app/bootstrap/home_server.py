@@ -1,7 +1,5 @@
 """Finds a model server that already runs on this machine: Ollama, llama.cpp, LM Studio."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from dataclasses import dataclass

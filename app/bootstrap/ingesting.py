@@ -2,8 +2,6 @@
 request and of the book's authors. A server does without: this imports all that reads books.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace

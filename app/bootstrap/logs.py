@@ -4,8 +4,6 @@ Modules log with the standard library: an event's name as message, its fields in
 has `time`, `level`, `event` and `request_id`, which is empty outside a request.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

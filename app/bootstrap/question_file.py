@@ -1,7 +1,5 @@
 """Reads questions.jsonl: questions with known answers, one JSON object a line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Opens the stores that the settings choose, and checks what is stored and the disk."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import AsyncIterator

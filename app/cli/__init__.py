@@ -1,7 +1,5 @@
 """Runs one command. Exit codes: 0 done, 1 failed, 2 wrong input or settings, 130 interrupted."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

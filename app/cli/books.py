@@ -1,7 +1,5 @@
 """Commands on the books that are stored: books, remove, rollback, verify, backup, restore."""
 
-from __future__ import annotations
-
 import sys
 import time
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """`doctor`: which models and index are used, why, and what would be better."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Annotated

@@ -3,8 +3,6 @@
 `contracts/evaluation.md` describes its report, as a table and as JSON.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path

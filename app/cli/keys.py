@@ -1,7 +1,5 @@
 """Commands on the keys that may use the API: keys add, list, revoke."""
 
-from __future__ import annotations
-
 import secrets
 from datetime import UTC, datetime
 from typing import Annotated

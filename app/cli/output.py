@@ -3,8 +3,6 @@
 Nothing printed controls a terminal, whoever wrote it.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Commands on a book's paragraphs: blocks, chunks, links, stamp."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """Commands on the question log: report, forget."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Commands that ask: search, ask."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Annotated, TypeAlias
 

@@ -3,8 +3,6 @@
 Each imports what it runs: that takes half a second, which help does without.
 """
 
-from __future__ import annotations
-
 import sys
 from contextlib import nullcontext
 from importlib.util import find_spec

@@ -3,8 +3,6 @@
 The docstrings of the fields are their descriptions in the API's contract.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias

@@ -3,8 +3,6 @@
 Also a number with its noun.
 """
 
-from __future__ import annotations
-
 import re
 
 # Arabic to Thaana, Indic to Myanmar, Khmer and Mongolian, Balinese to Batak, Arabic presentation

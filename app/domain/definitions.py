@@ -5,8 +5,6 @@ stop words and the words that frame a term, only the term is left; if it equals 
 question asks for its definition.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Collection, Sequence

@@ -4,8 +4,6 @@ Offsets are code points of the file's text, decoded as UTF-8 with its original l
 order mark is one code point. Spans are half-open: `source[start:end]`.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -5,8 +5,6 @@ stems confuse some of them (test and testes). A lemmatizer was measured as an al
 specs/decisions/0001-libraries.md.
 """
 
-from __future__ import annotations
-
 from app.domain.languages import known_language
 
 _KNOWN = {

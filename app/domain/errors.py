@@ -25,8 +25,6 @@ RagError                    the message is for users and never contains a secret
     └── ProviderUnavailable 5xx, timeout, dropped connection       HTTP 503
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Self
 

@@ -1,7 +1,5 @@
 """Fences of code and rules of tables: writes them in Markdown, and finds them in a text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

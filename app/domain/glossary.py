@@ -1,7 +1,5 @@
 """Glossary terms of a book, and the search for them on a page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@
 when the text is edited.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from base64 import b32encode

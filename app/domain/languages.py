@@ -3,8 +3,6 @@
 Codes are ISO 639-1. The table is `languages.toml`, which explains its fields.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence

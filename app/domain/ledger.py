@@ -3,8 +3,6 @@
 `app.domain.ledger_matching` keeps a paragraph's id when the book is read again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field

@@ -5,8 +5,6 @@ equal texts on such pages, in the same section or beside a match; last similar t
 or anywhere. A short or repeated text ("Exercises") does not tell where it came from.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

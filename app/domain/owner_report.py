@@ -1,7 +1,5 @@
 """The owner's report on logged answers: counts, gaps, paragraphs."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ paragraph has none, because it is repeated, its last words are quoted with the f
 suffix; a prefix does not work after a heading.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """A page of a book, a paragraph or a part of one, as Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 

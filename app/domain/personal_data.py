@@ -1,7 +1,5 @@
 """Masks e-mail addresses, phone numbers and IP addresses in texts that readers write."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -4,8 +4,6 @@ Book text, questions, selections and history are untrusted. They go into user me
 documents only, never into a system prompt. Every system prompt states that they are data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

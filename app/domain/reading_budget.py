@@ -4,8 +4,6 @@ They count instead of measuring time, so the result is the same on every machine
 above the size of real books. A file that exceeds a limit raises FileRefused, which names it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The length of texts in any script: their words, and their cost in tokens beside English."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from math import ceil

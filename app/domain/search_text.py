@@ -5,8 +5,6 @@ subject, and rare ones ("thx") most of all. The languages that are indexed by pa
 need this for every question: some pairs belong to such a phrase and others to the words beside it.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

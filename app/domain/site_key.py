@@ -1,7 +1,5 @@
 """Keys of web sites and servers that may use the API."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re

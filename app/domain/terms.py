@@ -1,7 +1,5 @@
 """Words, numbers and names of a text, by which texts are compared."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

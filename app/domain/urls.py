@@ -5,8 +5,6 @@ needs no escaping in an HTML attribute, a header or a Markdown link. Browsers de
 before they look for the id.
 """
 
-from __future__ import annotations
-
 import re
 from unicodedata import normalize
 from urllib.parse import quote, unquote, urlencode, urlsplit

@@ -1,7 +1,5 @@
 """Answers a question from the book: consult, refuse or write, suggest."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

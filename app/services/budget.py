@@ -1,7 +1,5 @@
 """Spending limits for calls to providers, per day and month."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

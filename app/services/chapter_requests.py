@@ -1,7 +1,5 @@
 """Answers requests for a part of the book: a chapter's summary, an exercise by number, a quiz."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Embeds chunks: each text alone or, for late chunking, within its document."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import islice
 

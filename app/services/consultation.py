@@ -1,7 +1,5 @@
 """Finds the context of an answer and scores its answerability."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Evaluates retrieval and answers on questions with known answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter

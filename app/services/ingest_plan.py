@@ -1,7 +1,5 @@
 """Request, plan and report of an ingest; the plan is made before anything is changed."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ vector; a question for this term has the same definition term. So the definition
 however often the book uses the word.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Finds the glossary terms on a page, for hover hints."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Looks up the reader's location in a book, by page URL or paragraph id."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 

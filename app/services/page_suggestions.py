@@ -1,7 +1,5 @@
 """Suggests questions on a page: about its terms, its sections, its exercises."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial

@@ -3,8 +3,6 @@
 An id that is no longer used leads to the nearest section.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

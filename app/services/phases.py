@@ -1,7 +1,5 @@
 """Phases of a long run, reported as progress and timed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ An adapter makes each of its calls in one block:
         response = await call.run(send)  # `send` bills what the provider reports: call.bill(units)
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import random

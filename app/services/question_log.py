@@ -1,7 +1,5 @@
 """The owner's question log, opt-in and without personal data, and the report on it."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets

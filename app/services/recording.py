@@ -4,8 +4,6 @@ The entry point of a request opens a `Recording`; later steps add to the current
 passed in a context variable, because most steps do not use it.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

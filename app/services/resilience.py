@@ -6,8 +6,6 @@ so search uses only BM25 and answers are extractive. Later calls are let through
 first one to end closes the circuit, or opens it again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

@@ -1,7 +1,5 @@
 """Retrieves chunks: dense and BM25 search, fuse, fetch, rerank by features, then by a model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Reads files: those of a book only inside its folder, whatever paths and links say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from app.domain.errors import BookError, FileRefused, InputError

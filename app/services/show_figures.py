@@ -1,7 +1,5 @@
 """Adds the book's own figures to an answer."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace

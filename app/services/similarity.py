@@ -6,8 +6,6 @@ the function words' vector is removed from each vector, as in "All-but-the-top" 
 ICLR 2018).
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Runs blocking methods of adapters in a thread."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps

@@ -5,8 +5,6 @@ A misspelled word is replaced. Cognates resemble words of a question in another 
 answerability and the answer do not change. Both languages must use the Latin script.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import unicodedata

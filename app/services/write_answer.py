@@ -1,7 +1,5 @@
 """Writes the answer from the context: a model's text, or quotations from the book, or a refusal."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing

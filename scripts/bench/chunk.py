@@ -8,8 +8,6 @@ floor), and LangChain's recursive splitter at 512 tokens. The best of the repeat
 alternate, so that other load affects each alike. The garbage collector is off, as in `timeit`.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import time

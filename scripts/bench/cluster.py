@@ -8,8 +8,6 @@ the time, a new generation of one book is ingested, and every point of every boo
 the end of the round.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

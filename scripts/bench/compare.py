@@ -7,8 +7,6 @@ Prints each metric of both with the 95 % interval of its change, by a paired boo
 questions that have the metric in both are resampled 2,000 times (Efron's percentile method).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

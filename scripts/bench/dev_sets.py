@@ -1,7 +1,5 @@
 """The development books and question sets, indexed once into their own folder."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

@@ -11,8 +11,6 @@ prints what is shown, minus the same with all features, with its 95 % interval (
 over questions): the key facts where the questions have them, else a gold paragraph.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Iterator, Mapping, Sequence

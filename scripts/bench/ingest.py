@@ -8,8 +8,6 @@ Wall seconds by phase, CPU seconds, MB/s of Markdown and peak memory; `start` is
 start-up. State is in a temporary folder under `--home`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

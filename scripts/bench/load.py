@@ -18,8 +18,6 @@ Servers in their own processes, client and double on the same machine:
 The machine's 15-minute load is printed: other programs make every figure except CPU time worse.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import itertools

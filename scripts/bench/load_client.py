@@ -1,7 +1,5 @@
 """A fast HTTP client: one kept-alive connection, from its own address."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

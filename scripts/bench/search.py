@@ -17,8 +17,6 @@ processes:
   into its own and mapped pages, after the first answer and after sixty.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import multiprocessing

@@ -16,8 +16,6 @@ asked before; all books:
 Then memory of the server (`--pid`) and its disk (`--storage`).
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import os

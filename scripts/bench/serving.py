@@ -1,7 +1,5 @@
 """Server processes that are measured from outside, and a fast client for them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

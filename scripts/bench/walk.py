@@ -21,8 +21,6 @@ Calls within a module, and the methods that dataclasses generate, do not count. 
 carrying hand-overs in their order.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import dataclasses

@@ -4,8 +4,6 @@ Prints a line for each state and every violation that axe finds; exit code 1 if 
 picture of each state goes into the folder PICTURES.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

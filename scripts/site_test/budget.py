@@ -4,8 +4,6 @@ Prints the main thread's CPU time in ms, the median of nine loads, and the layou
 if a budget is exceeded.
 """
 
-from __future__ import annotations
-
 import sys
 from statistics import median
 

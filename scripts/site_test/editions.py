@@ -5,8 +5,6 @@ names. Each answer must be from the page's edition. Its source must be highlight
 in a tab or in closed details.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -6,8 +6,6 @@ SITE is the sample book's site, built by this generator with the widget. Each jo
 depends on the site and saves pictures in the folder PICTURES for visual inspection.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -1,7 +1,5 @@
 """Check the target of a followed citation: the right blocks are highlighted and visible."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from playwright.async_api import Page

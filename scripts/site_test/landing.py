@@ -7,8 +7,6 @@ put on pages without its tag. The right block is known from its whole text. Prin
 of block and the misses.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -1,7 +1,5 @@
 """A reader of the book's site in a browser, on each of the sites."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ GENERATOR is `docusaurus`, `jupyter-book`, `mdbook` or `mkdocs`. OUT gets the pa
 and tabs in its syntax, its configuration and the widget; of `docusaurus` the docs alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -1,7 +1,5 @@
 """Books by HTTP for their owner: upload, progress, rollback, removal, with a secret key only."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

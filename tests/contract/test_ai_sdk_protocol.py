@@ -1,7 +1,5 @@
 """The protocol of Vercel's AI SDK: the parts sent, and what the package `ai` makes of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

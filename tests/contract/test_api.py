@@ -1,7 +1,5 @@
 """The API over the wire: a real server, the real application offline, a tiny book."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What the server refuses to give one client, and what it refuses to wait for."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

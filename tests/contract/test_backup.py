@@ -1,7 +1,5 @@
 """A backup is one checked file from which either engine gives the same answers again."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

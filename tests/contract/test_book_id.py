@@ -1,7 +1,5 @@
 """A book's id reaches no file but that book's own, whoever sends it and by whatever way."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path

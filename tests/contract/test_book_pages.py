@@ -1,7 +1,5 @@
 """Pages that `serve` shows: how they are rendered, and that every paragraph is found on them."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Summaries, exercises by number and quizzes, over HTTP and on the command line."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

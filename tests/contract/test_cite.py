@@ -1,7 +1,5 @@
 """Permanent links: to a paragraph where it is now, also by an old id; 410 when it is gone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

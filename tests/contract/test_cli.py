@@ -1,7 +1,5 @@
 """Every command, on a real book in a state folder of its own; wrong input is one clear line."""
 
-from __future__ import annotations
-
 import io
 import os
 import shlex

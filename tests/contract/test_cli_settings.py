@@ -1,7 +1,5 @@
 """Settings: a wrong one is one clear line that names it; another process gets the same."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Cohere through the real SDK against the local double: vectors, rankings, answers, failures."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 

@@ -1,7 +1,5 @@
 """The whole path with Cohere: real SDK, HTTP double; ingest, cost, search, cited answer."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace

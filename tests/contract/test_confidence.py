@@ -1,7 +1,5 @@
 """The three answers, over HTTP, as events and on the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Documents and the files of `scripts/deploy` name what there is, and tools accept the files."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

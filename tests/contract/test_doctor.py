@@ -1,7 +1,5 @@
 """What is used without a setting: a model server of this machine; and what `doctor` says of it."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

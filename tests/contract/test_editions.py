@@ -1,7 +1,5 @@
 """A book with several versions and locales: a reader is answered from the one of the page."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`eval` on a small book, and the students' questions that come with the tests."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fetching a site from its address: politely, only from public addresses, only what has changed."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import socket

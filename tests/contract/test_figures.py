@@ -1,7 +1,5 @@
 """Answers show the book's own figures: which ones, and at which addresses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What generators have in common: the prompt, the answer, a question that stands alone, errors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator, Iterator
 

@@ -1,7 +1,5 @@
 """The terms of the glossary that stand on a page."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace

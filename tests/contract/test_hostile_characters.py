@@ -1,7 +1,5 @@
 """No text of a reader or a book controls a terminal or reverses text where people look at it."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Names, texts, numbers and files that no program expects: one clear line that names the file."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """What both stores do alike: one suite, run against the embedded engine and the client's."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any, TypeVar, get_type_hints

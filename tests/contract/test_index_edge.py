@@ -1,7 +1,5 @@
 """The embedded store: generations on disk, several processes, crashes, damage, full disks."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import subprocess

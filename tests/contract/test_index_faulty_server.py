@@ -1,7 +1,5 @@
 """What the index does when a real Qdrant server fails; QDRANT_TEST_BINARY names the program."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

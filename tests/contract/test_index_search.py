@@ -1,7 +1,5 @@
 """What both stores find, and with which scores: one suite, run against each."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Several writers and readers of one server: who may write, what the others see, and when."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Ingest touches what changed, and nothing else."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace

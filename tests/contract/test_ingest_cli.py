@@ -1,7 +1,5 @@
 """What a person sees of an ingest, and the commands that keep the books."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """An index of late chunks: vectors made within documents, kept, and asked by the same model."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """`links BOOK --check SITE`: every page, anchor and quote is looked up on the built site."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 

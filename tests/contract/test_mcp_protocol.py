@@ -1,7 +1,5 @@
 """The Model Context Protocol, through the protocol's own client."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sys

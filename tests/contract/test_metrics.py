@@ -1,7 +1,5 @@
 """`GET /metrics`, read by Prometheus's own parser, and `/readyz`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

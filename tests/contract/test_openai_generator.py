@@ -1,7 +1,5 @@
 """A generator for OpenAI-compatible servers, over real HTTP against a local double."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """OpenAI's protocol, through the vendor's own package."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

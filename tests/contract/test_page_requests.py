@@ -1,7 +1,5 @@
 """What the API tells of a page: its terms, what a reader can ask there, its Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Whatever a provider sends, in either protocol, is data: a served answer and never a failure."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Answers are logged for the owner; what readers say of them, the report, and what is forgotten."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A Qdrant server that lost or altered what was published, with the engine of its client."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who may use the API: keys, their origins and their books."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`stamp SITE_DIR`: each paragraph's element gets its id, and nothing else changes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import unquote

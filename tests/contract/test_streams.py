@@ -1,7 +1,5 @@
 """Streamed answers over the wire: their events, and what a broken connection costs."""
 
-from __future__ import annotations
-
 import json
 
 import httpx

@@ -1,7 +1,5 @@
 """Addresses are ASCII and safe wherever they go; what is no address is refused."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The widget's bundle: built from these sources, small, served for every site."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """A browser, and the sample book's site to open in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Each page and book of `attacks/bombs.jsonl` is read or refused as its line says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase

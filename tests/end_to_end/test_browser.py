@@ -1,7 +1,5 @@
 """The demo site in a real browser: ask, read the streamed answer, follow its citation."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

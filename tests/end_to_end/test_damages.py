@@ -5,8 +5,6 @@ folder, whose generations are 1 and 2), the `damage` done to each (a key of `DAM
 `outcome` for the book: "same" answers, those of the "previous" generation, "refused" or "gone".
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Ingest is killed at random moments of every phase, while readers ask all the while."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import signal

@@ -1,7 +1,5 @@
 """A full disk and a read-only state folder: one clear line, and the old index answers on."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

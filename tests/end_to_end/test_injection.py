@@ -6,8 +6,6 @@ OpenAI-compatible server repeat the attempt, send the reader elsewhere, write HT
 were not given, and recite their prompt.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable

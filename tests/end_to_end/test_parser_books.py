@@ -1,7 +1,5 @@
 """The development books, read and chunked whole: nothing lost, every kind at its place."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

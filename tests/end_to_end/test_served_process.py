@@ -1,7 +1,5 @@
 """Whole server processes: what attacks and many connections get, the end, the log, workers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """`verify`, what an ingest mends, what a server says of damage, and one that is started again."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The wheel, installed in an environment that has nothing but its dependencies."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """How answers look in the panel: Markdown, citations at their very place, nothing half open."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

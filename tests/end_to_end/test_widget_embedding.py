@@ -1,7 +1,5 @@
 """One tag on anybody's page: how the widget is loaded, how it fits in, where its links lead."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor

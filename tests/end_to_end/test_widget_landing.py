@@ -1,7 +1,5 @@
 """Where a followed citation lands on a page that the widget does not know."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

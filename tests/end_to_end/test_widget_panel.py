@@ -1,7 +1,5 @@
 """What one can do in the panel beside asking."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

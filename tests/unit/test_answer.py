@@ -1,7 +1,5 @@
 """The use case that answers: events, modes, confidence, fallbacks, refusals."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """When the book does not say: the score, the rarity of terms, the words of the refusal."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """Archives that owners upload, and hostile ones."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The context assembler: by examples, and over the sample book for any hits and budget."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

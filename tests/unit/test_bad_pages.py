@@ -1,7 +1,5 @@
 """Built pages that are broken or hostile: read as a browser shows them, or refused by name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The language of a book: what its site says, else what its words say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Ceilings for money: which calls are made, what is charged, told and recorded."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import aclosing, suppress
 from dataclasses import replace

@@ -3,8 +3,6 @@
 `fixtures/built_blocks.txt` has cases: given is the HTML; read are its blocks, one a line.
 """
 
-from __future__ import annotations
-
 from dataclasses import astuple
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a new version of a book changes: chunks added, changed, removed."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Chapters and their numbers; what of a chapter is its summary, outline and exercises."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every strategy guarantees, and what each is for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise

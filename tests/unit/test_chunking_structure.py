@@ -1,7 +1,5 @@
 """What the structure strategy guarantees of every book, how it cuts and packs, what it repeats."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Markers to citations: what they mark, and that no cut of the stream changes it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

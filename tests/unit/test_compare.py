@@ -1,7 +1,5 @@
 """`scripts/bench/compare.py`: the paired bootstrap."""
 
-from __future__ import annotations
-
 import pytest
 from compare import paired_bootstrap
 

@@ -1,7 +1,5 @@
 """What embedding takes: calls, minutes at the rate limits, money; and the limiter that waits."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

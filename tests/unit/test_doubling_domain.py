@@ -1,7 +1,5 @@
 """What comes after the parser takes steps in proportion to the page or answer, whatever it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The use case Evaluate, and reading its questions."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

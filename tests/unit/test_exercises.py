@@ -1,7 +1,5 @@
 """Exercises of the book: hints and paragraphs to read; the solution only when it is asked for."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Answers made of the book's own sentences: what is chosen, how it is joined."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

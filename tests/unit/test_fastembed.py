@@ -1,7 +1,5 @@
 """Local neural models: the real loading code, on tiny models made here."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Code and tables inside a larger block: Markdown in its text, whole wherever the text is cut."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

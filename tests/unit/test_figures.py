@@ -1,7 +1,5 @@
 """Which figures of a page belong to the paragraphs that an answer shows."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.domain.answering.figures import asked_figure, asks_for_figure, page_figures

@@ -1,7 +1,5 @@
 """Questions suggested after an answer, about what is near the hits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What counts as help: key facts shown, gold among the hits; and why a question is not served."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a page does not show is not indexed; what is written for a model is, with a warning."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

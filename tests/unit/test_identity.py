@@ -1,7 +1,5 @@
 """Paragraph ids are the hash of what is written; headings have the ids of the real generators."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from typing import Any

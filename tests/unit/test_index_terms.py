@@ -1,7 +1,5 @@
 """BM25 vectors: terms of many languages and of code, weights, determinism."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,7 +1,5 @@
 """Small talk, requests for a part of the book, and replies, told from questions."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The ledger keeps ids through edits, moves and renames, and marks what is gone."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The terms whose definition a question asks for, and the chunks that define or are named so."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

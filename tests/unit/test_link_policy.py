@@ -7,8 +7,6 @@ The answer is cut into units by the splitter, and each unit goes through the pol
 Markdown parser judges what a reader's page would make of what is shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 
 import pytest

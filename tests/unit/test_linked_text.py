@@ -1,7 +1,5 @@
 """Citations as Markdown links in an answer's text, whole and streamed."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.api.protocols.linked_text import LinkedText, linked, without_links

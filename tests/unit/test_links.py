@@ -1,7 +1,5 @@
 """Deep links: a fragment quotes words of one clean run that the page has once."""
 
-from __future__ import annotations
-
 import re
 import tracemalloc
 from urllib.parse import unquote

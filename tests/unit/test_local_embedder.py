@@ -1,7 +1,5 @@
 """The static local model: the package's own vectors, and the similarity of texts by them."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import subprocess

@@ -1,7 +1,5 @@
 """Retrieval metrics worked out by hand, and the threshold that shares of refusals suggest."""
 
-from __future__ import annotations
-
 from math import log2
 
 import pytest

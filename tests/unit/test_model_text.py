@@ -1,7 +1,5 @@
 """What is left of a model's deltas before anything reads them, and what its prompts say."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

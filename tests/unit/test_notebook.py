@@ -1,7 +1,5 @@
 """Jupyter notebooks as pages: what is read of one, on which sites, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

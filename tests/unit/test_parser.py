@@ -6,8 +6,6 @@ the site and a page, read are its blocks, one a line. After a change that is mea
 with `python -m tests.unit.test_parser` and read the difference.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

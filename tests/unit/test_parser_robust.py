@@ -1,7 +1,5 @@
 """Whatever stands in a file: a result or one clear error, never a crash."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The passages of an offline answer: whole blocks, how they grow, what is marked in them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

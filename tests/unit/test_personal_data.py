@@ -1,7 +1,5 @@
 """Personal data in readers' texts."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.domain.personal_data import without_personal_data

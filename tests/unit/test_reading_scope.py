@@ -1,7 +1,5 @@
 """What may answer, as seen from the reader's page and selection."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ Steps are counted, not timed: calls of Python functions and returns of those of 
 one call does not count.
 """
 
-from __future__ import annotations
-
 import sys
 from itertools import count
 

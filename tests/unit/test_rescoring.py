@@ -1,7 +1,5 @@
 """Fusion of result lists, and the features of the second stage: each makes a chunk win."""
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Timeouts and circuit breakers round the providers: who waits how long for one that is dead."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 

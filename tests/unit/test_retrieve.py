@@ -1,7 +1,5 @@
 """The use case Retrieve, on fakes of its ports."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Nothing outside a book's folder is read, by whatever way it is named."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

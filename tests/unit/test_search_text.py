@@ -1,7 +1,5 @@
 """What is left of a question without the phrases around its subject."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Sentence boundaries: the library's, and what the domain keeps together on top of them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Calls to a cluster: failures go to the next node, slow reads to a second one."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import cast
 

@@ -4,8 +4,6 @@
 `fixtures/sites`; read are of each edition the pages, and those that are left out, one a line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import astuple
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Follow-up questions made to stand alone by rule."""
 
-from __future__ import annotations
-
 import pytest
 
 from app.adapters.index_terms import IndexTerms

@@ -1,7 +1,5 @@
 """Sizes in tokens follow what a book's script costs in tokens; words are counted in any script."""
 
-from __future__ import annotations
-
 from itertools import cycle, islice
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Each theme's page of one text is read into the same blocks; see `tests/fixtures/themes`."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Citations verified, and sentences without one attributed, to the paragraph that says the same."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Similar words of a book: right spellings of a question's words, and cognates in the book."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """A model that writes text, over any API: one call, one stream of events."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Grounded answers by Cohere's chat API: paragraphs are documents, and citations have their ids."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from app.adapters.providers.chat import Body, ChatModel, Response

@@ -4,8 +4,6 @@ What a provider sends is data of any shape and size. `field_of`, `text_of` and `
 value or say that it is unknown; what is no event at all is ProviderUnavailable.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -4,8 +4,6 @@ The API has no citations. The paragraphs are numbered in the prompt, and the num
 writes are parsed as citations.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

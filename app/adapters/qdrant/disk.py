@@ -6,8 +6,6 @@ error. The engine also opens its files for writing even to search, which a read-
 then a copy in the temporary folder is opened.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """The generation of a book of the embedded index that answers in this process."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Writes a new generation of one book in the embedded index."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections import Counter

@@ -1,7 +1,5 @@
 """What the embedded index and the server share: the payload of a chunk, the JSON of a manifest."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict

@@ -4,8 +4,6 @@ The server does not notice that points were deleted, or that a file was zeroed w
 answers from what is left.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -8,8 +8,6 @@ last revision, which is random: if the first attempt was applied but its answer 
 repetition does nothing. `Records.put` reads the record back in either case.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

@@ -1,7 +1,5 @@
 """Converts errors of the Qdrant client to ours, with one-line messages that contain no API key."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ revision that was read; the server checks this atomically. So of two writers one
 see all changes of a write at the same time.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

@@ -1,7 +1,5 @@
 """A new generation of one book on a Qdrant server."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets

@@ -1,7 +1,5 @@
 """Reads a folder of Markdown, a single file or a built site as a book."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """Makes documents of pages: sections, anchors, addresses, offsets and ids."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A draft has one text, with marks where it and the page's text differ. What a rea
 gets (`text`) and what a text fragment may quote (`runs`) both follow from it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

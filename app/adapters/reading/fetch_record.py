@@ -1,7 +1,5 @@
 """Where fetched pages are kept: a folder of pages, and a record of what the server sent."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Fetches a built site from its address into a folder."""
 
-from __future__ import annotations
-
 import asyncio
 import mimetypes
 from collections import defaultdict, deque

@@ -1,7 +1,5 @@
 """Formulas of a page as TeX: KaTeX, MathJax 2 to 4, arithmatex, pandoc's spans and MathML."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -4,8 +4,6 @@ Style sheets are not read. A book about prompting may quote prompt injections, s
 text; an ingest warns with the line.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

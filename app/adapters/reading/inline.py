@@ -1,7 +1,5 @@
 """Running text of an element, as a reader sees it and as a text fragment may quote it."""
 
-from __future__ import annotations
-
 import re
 from itertools import islice
 

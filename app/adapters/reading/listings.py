@@ -1,7 +1,5 @@
 """Code of a page: its text without line numbers, and its language."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import islice, takewhile

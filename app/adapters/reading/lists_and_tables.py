@@ -1,7 +1,5 @@
 """Lists with their markers, definition lists, and tables as lines of cells."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Its Markdown cells are as they are, its code cells and what they print in fences
 outputs, raw cells and what a tag removes from the page are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Annotated

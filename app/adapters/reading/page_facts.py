@@ -1,7 +1,5 @@
 """What a built page says of itself and of its site: addresses, language, navigation, links."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Reads the pages of a book, built or in Markdown, and keeps what is to be said of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Requests of a robot: as a site asks for in pace and rules, and to public addresses only."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,7 +1,5 @@
 """Pages rendered from Markdown as readers see them: safe HTML whose paragraphs have their ids."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable

@@ -2,8 +2,6 @@
 glossary entries, references.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Text that pages share: a whole book on one page, copies, what most pages begin or end with."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The addresses of a built site's pages: the URL of each file, and the file that a link means."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections import Counter

@@ -1,7 +1,5 @@
 """The editions of a built site: which folders hold which version and locale."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence

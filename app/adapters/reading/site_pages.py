@@ -1,7 +1,5 @@
 """A site's built pages in a folder: which are the book's, in which order, under which URLs."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The files of a folder of Markdown: those outside it are refused, and large ones."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """What differs from one site generator to another: the selectors of `themes.toml`."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import defaultdict

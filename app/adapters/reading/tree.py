@@ -1,7 +1,5 @@
 """Parses a page's HTML, bounded and without anything that a reader does not see; marks its tags."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

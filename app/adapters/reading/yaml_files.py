@@ -1,7 +1,5 @@
 """Loads YAML; many aliases, whose values can multiply, are refused."""
 
-from __future__ import annotations
-
 import yaml
 
 from app.domain.characters import well_formed

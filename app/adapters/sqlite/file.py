@@ -1,7 +1,5 @@
 """A SQLite file of RAG_HOME: read, written, checked for damage, copied; its errors told."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The question log: one SQLite file, each answer a JSON text."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The keys that may use the API: one SQLite file."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from pydantic import TypeAdapter

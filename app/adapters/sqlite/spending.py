@@ -1,7 +1,5 @@
 """Money spent on providers, by day: one SQLite file."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from app.adapters.sqlite.file import SqliteFile

@@ -1,7 +1,5 @@
 """The same answers for clients of other protocols: OpenAI's, MCP, the AI SDK."""
 
-from __future__ import annotations
-
 import asyncio
 from importlib import import_module
 from importlib.util import find_spec

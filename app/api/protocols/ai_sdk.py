@@ -3,8 +3,6 @@
 https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Literal
 

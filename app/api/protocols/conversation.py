@@ -1,7 +1,5 @@
 """What the other protocols have in common: a conversation becomes a request of `POST /v1/chat`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An answer's text with its citations as Markdown links, for clients that show only text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Needs the extra `mcp`. Over HTTP it is stateless: no sessions, no streams opened by the server.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator

@@ -4,8 +4,6 @@ Each citation is a Markdown link in the text, `[1](url)`, and an annotation `url
 offsets of the link. Sampling parameters are ignored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from secrets import token_hex

@@ -1,7 +1,5 @@
 """Converts problem responses to OpenAI's error format, for the paths of its protocol."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from app.api.problems import STATUSES, ErrorEvent, Problem, title_of

@@ -1,7 +1,5 @@
 """A book's chapters: their numbers, and what answers a request for one (summary, outline, quiz)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The citations of an answer: each paragraph has one number."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from app.domain.answer import Citation

@@ -7,8 +7,6 @@ least `MIN_SUPPORTED` of the units so far are supported; until then it is held b
 the share never recovers. Text that was shown is never retracted.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence

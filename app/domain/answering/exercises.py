@@ -1,7 +1,5 @@
 """Exercises of the book: found by number, repeated by a question, with their solutions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Extractive answers: the best passages for a question, with the answering units marked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """The book's own figures: which paragraphs bring one, and which one a question asks for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Suggests questions that the sections near the hits answer."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A message has an intent only if all of its words are those of one language in `l
 others are ordinary questions.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass

@@ -6,8 +6,6 @@ and with a label, such as a caption or a file name, the block after it. Of a lon
 units around the best one is shown. Paragraphs that follow each other in a section are one passage.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from app.domain.answering.relevance import Candidate, ScoredUnit

@@ -1,7 +1,5 @@
 """Analysis of a question: terms, weights, language and definition. Later steps use only this."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set

@@ -6,8 +6,6 @@ conditional logistic regression, gold paragraph against the others of its contex
 `python scripts/bench/fit_passages.py` (`specs/decisions/0007-offline-answers.md`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from operator import mul

@@ -1,7 +1,5 @@
 """A question with its conversation, page, scope and selected text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum

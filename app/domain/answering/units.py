@@ -1,7 +1,5 @@
 """Quotable units of a paragraph, by which it is scored, marked and cited."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -13,8 +13,6 @@ A sentence without a citation is attributed to the paragraph that supports it an
 share of its terms in the same order, by their longest common subsequence; at least `MIN_ORDER`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Builds chunks from pieces: text, passages, spans and ids."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The chunk and its passages, which every chunking strategy returns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import dropwhile
 

@@ -1,7 +1,5 @@
 """Blocks as pieces of a chunk: whole, or cut between sentences, lines, items and rows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

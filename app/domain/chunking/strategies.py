@@ -1,7 +1,5 @@
 """Chunking strategies by name; `auto`, and those that pack whole sentences."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Units are packed at the lowest cost, by dynamic programming. Costs: a chunk outs
 a cut, by what it separates; sections that share a chunk.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """The strategies `fixed` and `recursive`, which cut a document's text as one string."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Questions with known answers, for evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """What one question was measured to be, and the means of many."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil

@@ -6,8 +6,6 @@ gold spans, any chunk of its gold file or folder is a hit. Of an answer the outc
 shown and the citations are measured.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

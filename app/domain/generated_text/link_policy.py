@@ -11,8 +11,6 @@ An address may be written with character references and backslashes: `https&#58;
 CommonMark: https://spec.commonmark.org/0.31.2/, autolinks: https://github.github.com/gfm/.
 """
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -8,8 +8,6 @@ part of the text.
 CommonMark: https://spec.commonmark.org/0.31.2/#fenced-code-blocks
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

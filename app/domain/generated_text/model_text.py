@@ -1,7 +1,5 @@
 """What a model sends while it writes an answer; its text is cleaned before anything reads it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

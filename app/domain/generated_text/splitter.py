@@ -1,7 +1,5 @@
 """Cuts a model's stream once into units: complete sentences, lines, and fences of code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

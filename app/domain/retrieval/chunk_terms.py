@@ -1,7 +1,5 @@
 """Terms of a chunk's sentences, headings and definitions, for the feature reranker."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Passages are taken from the best hit down and merged by their offsets in the par
 overlapping or adjacent parts of a paragraph become one. A passage is taken whole or not at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain

@@ -8,8 +8,6 @@ because it names the topic in the book's words. A question without a topic ("how
 compared with the book together with its antecedents, but "what is a heap?" alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

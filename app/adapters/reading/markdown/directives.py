@@ -1,7 +1,5 @@
 """Directives and containers: ```` ```{note} ````, `::: note Title`, `=== "Tab"`, `/// note`."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

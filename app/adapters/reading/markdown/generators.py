@@ -3,8 +3,6 @@
 Only what is simple and common is read. For anything else the built site is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Ids of headings, as each site generator makes them from their texts."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Sequence

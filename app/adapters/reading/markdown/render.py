@@ -1,7 +1,5 @@
 """Renders a page of Markdown to HTML whose block elements carry their source span."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from functools import cache

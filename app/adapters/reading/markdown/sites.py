@@ -1,7 +1,5 @@
 """Folders of Markdown: which files are pages, in which order, under which URL."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace

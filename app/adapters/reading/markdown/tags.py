@@ -1,7 +1,5 @@
 """HTML and JSX tags in Markdown: each is an element, whatever stands between two of them."""
 
-from __future__ import annotations
-
 import re
 from html import escape
 

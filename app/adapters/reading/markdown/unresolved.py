@@ -1,7 +1,5 @@
 """What only the site's generator can resolve: it is left out of the text, counted and named."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from html import escape
