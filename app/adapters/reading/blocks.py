@@ -200,13 +200,8 @@ class _Blocks:
         )
 
     def _table(self, element: HtmlElement) -> list[Draft]:
-        blocks = element.iterdescendants("pre", "table", "ul", "ol", *_HEADINGS)
-        is_column = all(len(row) == 1 for row in element.iter("tr"))
-        holds = any(True for _ in blocks) or (is_column and element.find(".//img") is not None)
-        arranges = holds and element.find(".//th") is None
-        if arranges or self._tree.has("layout", element):
-            return self.of(element)
-        return [read_table(element, self._tree)]
+        is_layout = self._tree.has("layout", element)
+        return self.of(element) if is_layout else [read_table(element, self._tree)]
 
     def _definitions(self, element: HtmlElement) -> list[Draft]:
         if self._is_notes(element):
@@ -218,9 +213,7 @@ class _Blocks:
                 if drafts:
                     drafts[0].element_id = drafts[0].element_id or own_id(child)
                 inside.append((child, drafts))
-        is_reference = "field-list" in (element.get("class") or "") or any(
-            self._tree.has("signature", one) for one in element
-        )
+        is_reference = any(self._tree.has("signature", one) for one in element)
         return (reference_drafts if is_reference else glossary_drafts)(inside)
 
     def _caption(self, element: HtmlElement) -> list[Draft]:
