@@ -4,6 +4,8 @@ A draft has one text, with marks where it and the page's text differ. What a rea
 gets (`text`) and what a text fragment may quote (`runs`) both follow from it.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -42,8 +44,8 @@ class Draft:
     level: int = 0
     language: str = ""
     terms: tuple[str, ...] = ()
-    items: Sequence[tuple[str, Span]] = ()
-    """The marked texts of a list's items, and their spans in the Markdown source."""
+    items: Sequence[Draft] = ()
+    """Those of a list, without bullets."""
     element_id: str = ""
     figure: Figure | None = None
     signatures: tuple[tuple[str, str], ...] = ()

@@ -1,7 +1,7 @@
 """Formulas of a page as TeX: KaTeX, MathJax 2 to 4, arithmatex, pandoc's spans and MathML."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from lxml.html import HtmlElement
 
@@ -56,7 +56,9 @@ def delimited(text: str) -> Iterator[tuple[str, bool, str]]:
     yield tex, display, text[at:]
 
 
-def mark_formulas(content: HtmlElement, formulas: Iterable[HtmlElement]) -> None:
+def mark_formulas(
+    content: HtmlElement, formulas: Iterable[HtmlElement], displayed: Collection[HtmlElement]
+) -> None:
     """Replace each of the formulas below `content` by an element `TAG` with its TeX."""
     done: set[HtmlElement] = set()
     for element in formulas:
@@ -67,7 +69,8 @@ def mark_formulas(content: HtmlElement, formulas: Iterable[HtmlElement]) -> None
             continue
         done.update(element.iter())
         tex, display = found
-        formula = parent.makeelement(TAG, {"display": "1" if display else "0"})
+        is_displayed = display or element in displayed
+        formula = parent.makeelement(TAG, {"display": "1" if is_displayed else "0"})
         formula.text = "".join(filter(str.isprintable, " ".join(tex.split())))
         formula.tail = element.tail
         if (ident := element.get("id") or parent.get("id")) and ident.isprintable():
@@ -76,24 +79,16 @@ def mark_formulas(content: HtmlElement, formulas: Iterable[HtmlElement]) -> None
 
 
 def _tex_of(element: HtmlElement) -> tuple[str, bool] | None:
-    """Return the TeX and whether it is displayed; None if the element is no formula."""
-    classes = f" {element.get('class') or ''} "
-    display = (
-        element.get("display") in ("true", "block")
-        or any(word in classes for word in ("katex-display", " display "))
-        or (element.tag in ("div", "p") and (" math " in classes or " arithmatex " in classes))
-        or any("mode=display" in (one.get("type") or "") for one in element.iter("script"))
-        or any(one.get("display") == "block" for one in element.iter("math"))
-    )
+    """Return the TeX and whether its marks display it; None if the element is no formula."""
     tex = _marked_tex(element)
     if tex is not None:
-        return tex, display
+        return tex, False
     tag = _tag(element)
     found = _DELIMITED.match(element.text_content())
     if found is None:
         return None
     tex = next(part for part in found.groups() if part is not None) + tag
-    return tex, display or found["a"] is not None or found["b"] is not None
+    return tex, found["a"] is not None or found["b"] is not None
 
 
 def _marked_tex(element: HtmlElement) -> str | None:

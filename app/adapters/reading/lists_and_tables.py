@@ -24,7 +24,7 @@ from app.adapters.reading.drafts import (
 )
 from app.adapters.reading.inline import inline
 from app.adapters.reading.tree import Tree, own_id, source_span
-from app.domain.document import BlockKind, Span
+from app.domain.document import BlockKind
 
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
 _STYLES: dict[str, Sequence[str]] = {"a": ascii_lowercase, "i": _ROMAN}
@@ -44,24 +44,33 @@ _EMPTY = Draft(BlockKind.PARAGRAPH, "")
 def read_list(element: HtmlElement, inside: Callable[[HtmlElement], list[Draft]]) -> Draft:
     """Return a list; its items have what is nested in them."""
     found: list[Draft] = []
-    items: list[tuple[str, Span]] = []
+    items: list[Draft] = []
+    lines: list[str] = []
     for stray in element.xpath("*[self::ul or self::ol or self::p]"):
         if (item := stray.getprevious()) is not None:
             item.append(stray)  # a browser shows it as a part of the item
     for marker, item in _items(element):
         if drafts := inside(item):
-            items.append((_item_text(marker, drafts), source_span(item)))
+            text = _item_text(drafts)
+            lines.append(_line(marker, text))
+            shown = text if marker == "-" else lines[-1]
+            terms = (term for one in drafts for term in one.terms)
+            leading = tuple(term for term in terms if plain(shown).startswith(term))
+            items.append(Draft(BlockKind.LIST, shown, source_span(item), terms=leading))
             found += drafts
-    text = "\n".join(item for item, _ in items)
     own = compose(BlockKind.LIST, found)
-    return replace(own, marked=text, items=items, span=NO_SPAN, element_id="")
+    return replace(own, marked="\n".join(lines), items=items, span=NO_SPAN, element_id="")
 
 
-def _item_text(marker: str, drafts: list[Draft]) -> str:
-    """Return an item's text: the lines below its first one are indented to its content."""
+def _item_text(drafts: list[Draft]) -> str:
     text = drafts[0].marked_inside
     for draft in drafts[1:]:
         text += ("\n" if draft.kind is BlockKind.LIST else BETWEEN) + draft.marked_inside
+    return text
+
+
+def _line(marker: str, text: str) -> str:
+    """Return an item with its marker; the lines below its first one are indented to its content."""
     indented = re.sub(r"\n(?=[^\n])", "\n" + " " * (len(marker) + 1), text)
     return f"{unshown(marker)} {indented}"
 

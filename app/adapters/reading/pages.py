@@ -14,14 +14,8 @@ from app.adapters.reading.hidden_text import prompt_injections
 from app.adapters.reading.markdown.render import render
 from app.adapters.reading.site_pages import PAGE_SUFFIXES
 from app.adapters.reading.source_files import SourceFiles, front_matter
-from app.adapters.reading.tree import (
-    HIDDEN_CODE,
-    NOT_RENDERED,
-    is_rendered,
-    marked,
-    page_tree,
-    parse,
-)
+from app.adapters.reading.themes import fallback
+from app.adapters.reading.tree import INLINE, marked, page_tree, parse
 from app.domain.document import Document, Site, SourceWarning
 from app.domain.links import BuiltPage, PageText
 from app.domain.urls import encoded_url
@@ -29,12 +23,6 @@ from app.services.phases import Advance
 
 _MAX_ADDRESS = 2_000
 """Characters; a longer address of an image, such as one that holds the image itself, is none."""
-_INLINE = (
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q rp rt"
-    " ruby s samp small span strike strong sub sup time tt u var wbr"
-).split()
-"""Every other element begins and ends a block. A text fragment cannot cross a block."""
-_MAYBE_HIDDEN = f"//*[{' or '.join(f'contains(@class, {name!r})' for name in HIDDEN_CODE)}]"
 
 
 @dataclass(slots=True)
@@ -104,7 +92,7 @@ class PageReader:
         drafts = page_drafts(tree, info.file)
         if not drafts:
             return None
-        etree.strip_tags(tree.content, *_INLINE)
+        etree.strip_tags(tree.content, *INLINE)
         content = " ".join(tree.content.itertext())
         return replace(build_document(info, drafts, source, shown), content=content)
 
@@ -154,11 +142,9 @@ def _image_url(src: str, page_url: str, folder_url: str) -> str:
 def shown_text(root: HtmlElement) -> PageText:
     """Return the text of a parsed page by blocks."""
     page = deepcopy(root)
-    for element in page.xpath(_MAYBE_HIDDEN):
-        if not is_rendered(element):
-            element.drop_tree()
-    etree.strip_elements(page, *NOT_RENDERED, with_tail=False)
-    etree.strip_tags(page, *_INLINE)
+    for element in fallback().select("unshown", page):
+        element.drop_tree()
+    etree.strip_tags(page, *INLINE)
     return PageText.of(filter(str.strip, page.itertext()))
 
 

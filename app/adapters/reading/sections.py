@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
-from app.adapters.reading.drafts import Draft, compose, plain, unshown
+from app.adapters.reading.drafts import Draft, compose
 from app.adapters.reading.inline import MAX_TERM_WORDS
 from app.domain.document import BlockKind
 
@@ -37,7 +37,6 @@ _CAPTION = re.compile(
     r"(?:fig(?:ure|\.)?|abb(?:ildung|\.)|figura|ilustración|schéma|图|圖|図|चित्र|الشكل|شکل)\s*[\d०-९٠-٩۰-۹]",
     re.IGNORECASE,
 )
-_BULLET = f"{unshown('-')} "
 _SEPARATE = frozenset(
     {BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.ADMONITION, BlockKind.GLOSSARY_ENTRY,
      BlockKind.FOOTNOTE, BlockKind.REFERENCE}
@@ -163,7 +162,7 @@ def _items(draft: Draft, kind: BlockKind | None) -> list[Draft]:
         return [replace(draft, kind=kind, terms=())]  # works by their keys: "[1]"
     if kind is None or not (is_list or draft.kind is BlockKind.PARAGRAPH):
         return [draft]
-    items = _split(draft) if is_list else [draft]
+    items = [*draft.items] or [draft]
     if kind is BlockKind.GLOSSARY_ENTRY:
         terms = [_term(one, in_list=is_list) for one in items]
         pairs = zip(items, terms, strict=True)
@@ -174,17 +173,6 @@ def _items(draft: Draft, kind: BlockKind | None) -> list[Draft]:
         BlockKind.REFERENCE: is_list or bool(_NAMES_WORK.search(draft.text)),
     }.get(kind)
     return [replace(one, kind=kind) for one in items] if is_of_kind else [draft]
-
-
-def _split(draft: Draft) -> list[Draft]:
-    """Return the items of a list, without bullets."""
-    items = []
-    for item, span in draft.items:
-        text = item.removeprefix(_BULLET)
-        text = text.replace("\n  ", "\n") if text != item else item
-        terms = tuple(term for term in draft.terms if plain(text).startswith(term))
-        items.append(Draft(draft.kind, text, span, terms=terms))
-    return items
 
 
 def _term(entry: Draft, *, in_list: bool) -> str:

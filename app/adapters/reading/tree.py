@@ -26,9 +26,11 @@ _NOT_XML = re.compile(rb"\xc2[\x80-\x84\x86-\x9f]|\xef\xbf[\xbe\xbf]")
 _FORM_FEED = bytes.maketrans(b"\f", b" ")
 _C0 = bytes({*range(1, 0x20), 0x7F} - {*b"\t\n\f\r"})
 _FORMATTING = re.compile(r"</?(?:b|i|u|font|span)\b[^<>]*>")
-NOT_RENDERED = ("head", "script", "style", "template", "noscript", "title")
-HIDDEN_CODE = ("boring", "clipboard-copy-txt")
-"""Classes of the lines of code that mdBook hides, and of mkdocs-jupyter's copies of cells."""
+INLINE = frozenset(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q rp rt"
+    " ruby s samp small span strike strong sub sup time tt u var wbr".split()
+)
+"""Every other element begins and ends a block. A text fragment cannot cross a block."""
 SPAN = "data-span"
 """Attribute with the source span of an element that is rendered from Markdown: "start:end"."""
 _GENERATED_ID = re.compile(
@@ -117,9 +119,10 @@ def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:
         text = unescape(_FORMATTING.sub("", code.text_content()))
         del code[:]
         code.text = text
-    mark_formulas(content, roles["formula"])
+    mark_formulas(content, roles["formula"], roles["displayed"])
     for element in roles["drop"]:
-        _drop(element, content)
+        if element is not content and element.getparent() is not None:
+            _drop(element, is_shown=element not in roles["unshown"])
     for heading in roles["heading"]:
         _clear_own_links(heading)
     return Tree(content, roles, tuple(drop_hidden(content)))
@@ -135,18 +138,10 @@ def _clear_own_links(heading: HtmlElement) -> None:
             link.text = None
 
 
-def _drop(element: HtmlElement, content: HtmlElement) -> None:
-    if element is content or element.getparent() is None:
-        return
-    if is_rendered(element) and element.text_content().strip():
+def _drop(element: HtmlElement, *, is_shown: bool) -> None:
+    if is_shown and element.text_content().strip():
         element.tail = GAP + (element.tail or "")
     element.drop_tree()
-
-
-def is_rendered(element: HtmlElement) -> bool:
-    """Whether a browser shows the text of an element."""
-    classes = (element.get("class") or "").split()
-    return element.tag not in NOT_RENDERED and not {*classes} & {*HIDDEN_CODE}
 
 
 def own_id(element: HtmlElement) -> str:

@@ -42,10 +42,7 @@ class Facts:
 
 def _pages(files: SourceFiles, folder: str, end: str) -> dict[str, str]:
     """Return file -> path of each page."""
-    fronts = {
-        name: front_matter_of(files, join(folder, name)) for name in page_names(files, folder)
-    }
-    return {name: _path(name, end) for name in _ordered(fronts)}
+    return {name: _path(name, end) for name in _fronts(files, folder)}
 
 
 def _path(name: str, end: str) -> str:
@@ -142,16 +139,15 @@ def _address(settings: Mapping[str, object]) -> str:
 def _docusaurus(files: SourceFiles, config: str) -> Facts:
     root = config.rpartition("/")[0]
     folder = next(filter(files.has_folder, (join(root, "docs"), "docs")), "")
-    docs = {name: front_matter_of(files, join(folder, name)) for name in page_names(files, folder)}
-    ordered = _ordered(docs)
+    docs = _fronts(files, folder)
     sidebars = join(root, "sidebars.json")
     listed = files.settings(sidebars) if files.has(sidebars) else "{}"
     table = well_formed_value(read_json(listed, sidebars, expected="correct the sidebars"))
     return Facts(
         folder,
-        {name: _doc_path(name, docs[name]) for name in ordered},
+        {name: _doc_path(name, front) for name, front in docs.items()},
         list(yaml_entries([*table.values()] if isinstance(table, dict) else [])) or None,
-        names={_doc_id(name, docs[name]): name for name in ordered},
+        names={_doc_id(name, front): name for name, front in docs.items()},
     )
 
 
@@ -172,8 +168,12 @@ def _doc_path(name: str, front: Mapping[str, object]) -> str:
     return f"{above}{slash}{'' if is_index and not slug else slug or own}"
 
 
-def _ordered(fronts: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """Order pages by the positions in their front matter, folders by those of their indexes."""
+def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
+    """Return the front matter of the pages, ordered by the positions in it.
+
+    A folder's is that of its index.
+    """
+    fronts = {one: front_matter_of(files, join(folder, one)) for one in page_names(files, folder)}
     places: dict[str, str] = {}
     for name, front in fronts.items():
         sidebar = front.get("sidebar")
@@ -191,7 +191,7 @@ def _ordered(fronts: Mapping[str, Mapping[str, object]]) -> list[str]:
             for path, part in zip(at, by_numbers(name), strict=True)
         ]
 
-    return sorted(fronts, key=key)
+    return {name: fronts[name] for name in sorted(fronts, key=key)}
 
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:

@@ -7,6 +7,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
+from app.adapters.reading.tree import INLINE
+
 _BRACES = r"\{[^{}]*+\}"
 for _ in range(5):  # braces in braces, as deep as a component's attributes need
     _BRACES = rf"\{{(?:[^{{}}]++|{_BRACES})*+\}}"
@@ -29,8 +31,7 @@ _VOID = frozenset("area base br col embed hr img input link meta source track wb
 _RAW = frozenset("pre script style textarea svg math table".split())
 """Elements whose content is HTML up to their end, as CommonMark has it."""
 _INLINE = re.compile(
-    r"(?!main$|map$|menu$|marquee$|meta$)(?:a|abbr|b|bdi|bdo|br|cite|code|data|del|dfn|em|font|i|img"
-    r"|input|ins|kbd|label|m[a-z]+|mark|q|rp|rt|ruby|s|samp|small|span|strong|sub|sup|time|tt|u|var|wbr)"
+    rf"(?!main$|map$|menu$|marquee$|meta$)(?:br|img|input|label|m[a-z]+|{'|'.join(INLINE)})"
 )
 """Elements that do not end a paragraph; those that begin with m are MathML's."""
 _LONGEST = 20_000
