@@ -9,7 +9,8 @@ TAG = "x-tex"
 """The element that stands for a formula in a tree; its text is TeX, `display` is "1" or "0"."""
 
 _DELIMITED = re.compile(
-    r"^\s*(?:\$\$(?P<a>.*)\$\$|\\\[(?P<b>.*)\\\]|\\\((?P<c>.*)\\\)|\$(?P<d>[^$]+)\$)\s*$", re.DOTALL
+    r"\$\$(?P<dollars>.*)\$\$|\\\[(?P<display>.*)\\\]|\\\((?P<inline>.*)\\\)|\$(?P<dollar>[^$]+)\$",
+    re.DOTALL,
 )
 _WHOLE = re.compile(
     r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]"
@@ -84,11 +85,10 @@ def _tex_of(element: HtmlElement) -> tuple[str, bool] | None:
     if tex is not None:
         return tex, False
     tag = _tag(element)
-    found = _DELIMITED.match(element.text_content())
+    found = _DELIMITED.fullmatch(element.text_content().strip())
     if found is None:
         return None
-    tex = next(part for part in found.groups() if part is not None) + tag
-    return tex, found["a"] is not None or found["b"] is not None
+    return found[found.lastgroup or 0] + tag, found.lastgroup in ("dollars", "display")
 
 
 def _marked_tex(element: HtmlElement) -> str | None:

@@ -157,11 +157,7 @@ def read_table(table: HtmlElement, tree: Tree) -> Draft:
             continue
         lines.append(texts[0] if len(row) == 1 and not any(texts[1:]) else " | ".join(texts))
         shown += cells
-    return Draft(
-        BlockKind.TABLE,
-        "\n".join(lines),
-        terms=tuple(dict.fromkeys(term for one in shown for term in one.terms)),
-    )
+    return replace(compose(BlockKind.TABLE, shown), marked="\n".join(lines), figure=None)
 
 
 def _cell_text(cell: Draft) -> str:

@@ -19,7 +19,6 @@ _NUMBER = re.compile(r"\d{1,4}(?:\.\d{1,4})*\.\s+(?=\S)")
 _FIRST_NUMBER = re.compile(r"\d{1,4}(?!\d)")
 _STEP = re.compile(r"^[←↑⇐]|[→⇒]$")
 """A link to the page before or behind, which some sites put into their navigation."""
-_LISTS = ("ul", "ol", "dl")
 _FALLBACK = "//nav | //*[@role='navigation'] | //aside"
 _FURNITURE = ("footer", "header", "main", "article")
 _WORDS = 6
@@ -186,7 +185,7 @@ def _entries(menus: Sequence[HtmlElement], theme: Theme, file: str, folder: str)
     pending = [(menu, 0) for menu in reversed(outer)]
     while pending:
         element, depth = pending.pop()
-        if element.tag == "a" or element in labels:
+        if element in labels:
             target = _target(element, file, folder)
             number, title = _numbered(element, numbers)
             is_label = not target and (element.get("href") or "#") == "#"
@@ -195,7 +194,7 @@ def _entries(menus: Sequence[HtmlElement], theme: Theme, file: str, folder: str)
             if title and (target or (is_label and any(map(str.isalnum, title)))):
                 yield Entry(depth, title, number, target)
             continue
-        deeper = depth + (element.tag in _LISTS or element in nests)
+        deeper = depth + (element in nests)
         pending += [(child, deeper) for child in reversed(element) if isinstance(child.tag, str)]
 
 
