@@ -35,6 +35,7 @@ _NO_TEXT = f"{RUN_BOUNDARY}{RUN_GLUE} \n.,;"
 _NUMBER = re.compile(r"\d+(?: ?\. ?\d+)*\.?")
 _LEVELS = ("1", "2", "3", "4", "5", "6")
 _HEADINGS = tuple(f"h{level}" for level in _LEVELS)
+_AROUND_HEADING = ("header", "hgroup", "div")
 _TITLES = ("caption", "title", "heading", "summary", "term")
 """Attributes of a component that hold its title."""
 
@@ -318,22 +319,19 @@ def _heading_id(element: HtmlElement) -> str:
     for inner in element.iter("a", "span"):
         if ident := inner.get("id") or inner.get("name"):
             return ident
-    parent = element.getparent()
-    while parent is not None and parent.tag in ("header", "hgroup", "div") and not parent.get("id"):
-        parent = parent.getparent()
-    first = parent is not None and next(parent.iter(*_HEADINGS), None) is element
-    own = (parent.get("id") or "") if parent is not None and first else ""
-    return own or _anchor_before(element)
+    above = element.iterancestors()
+    section = next(one for one in above if one.get("id") or one.tag not in _AROUND_HEADING)
+    is_first = next(section.iter(*_HEADINGS), None) is element
+    return (is_first and section.get("id")) or _anchor_before(element)
 
 
 def _anchor_before(heading: HtmlElement) -> str:
     """Return the id of the first empty anchor right before a heading; "" if there is none."""
-    found, before = "", heading.getprevious()
-    while before is not None and before.tag in ("a", "p", "span"):
-        shows = before.text_content().strip() or before.find(".//img") is not None
-        if shows or (before.tail or "").strip():
+    found = ""
+    for before in heading.itersiblings(preceding=True):
+        shows = (before.tail or "").strip() or before.find(".//img") is not None
+        if before.tag not in ("a", "p", "span") or shows or before.text_content().strip():
             break
         anchors = (one.get("id") or one.get("name") for one in before.iter("a", "span"))
         found = next(filter(None, anchors), found)
-        before = before.getprevious()
     return found

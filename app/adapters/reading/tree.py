@@ -19,12 +19,10 @@ from app.domain.errors import FileRefused
 MAX_BYTES = 50_000_000
 """Largest page that is read."""
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
-_REFERENCE = re.compile(rb"&#(?:[xX][\da-fA-F]+|\d+);?")
+_REFERENCE = re.compile(r"&#(?:[xX][\da-fA-F]+|\d+);?", re.ASCII)
 _LONGEST_REFERENCE = 20
-_NOT_XML = re.compile(rb"\xc2[\x80-\x84\x86-\x9f]|\xef\xbf[\xbe\xbf]")
-"""C1 controls, U+FFFE and U+FFFF; lxml refuses all and the form feed in what the program writes."""
-_FORM_FEED = bytes.maketrans(b"\f", b" ")
-_C0 = bytes({*range(1, 0x20), 0x7F} - {*b"\t\n\f\r"})
+_CONTROL = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+"""Controls that lxml refuses in what the program writes, besides the form feed."""
 _FORMATTING = re.compile(r"</?(?:b|i|u|font|span)\b[^<>]*>")
 INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q rp rt"
@@ -77,7 +75,7 @@ def parse(html: bytes, file: str) -> HtmlElement:
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
     )
     parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
-    text = _without_controls(_decoded(html).strip().encode("utf-8", "replace"))
+    text = _without_controls(_decoded(html).strip()).encode("utf-8", "replace")
     try:
         root = lxml.html.document_fromstring(text, parser=parser, ensure_head_body=True)
     except etree.ParserError:  # the page has no element
@@ -97,15 +95,15 @@ def _decoded(html: bytes) -> str:
     return html.decode("latin-1")
 
 
-def _without_controls(html: bytes) -> bytes:
+def _without_controls(html: str) -> str:
     """Remove control characters, which the program uses as marks."""
 
-    def shown(reference: re.Match[bytes]) -> bytes:
-        char = unescape(reference[0][:_LONGEST_REFERENCE].decode())
+    def shown(reference: re.Match[str]) -> str:
+        char = unescape(reference[0][:_LONGEST_REFERENCE])
         is_text = char not in ("", "\f") and (char.isprintable() or char.isspace())
-        return reference[0] if is_text and len(reference[0]) <= _LONGEST_REFERENCE else b""
+        return reference[0] if is_text and len(reference[0]) <= _LONGEST_REFERENCE else ""
 
-    return _NOT_XML.sub(b"", _REFERENCE.sub(shown, html)).translate(_FORM_FEED, _C0)
+    return _CONTROL.sub("", _REFERENCE.sub(shown, html)).replace("\f", " ")
 
 
 def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:
