@@ -1,7 +1,6 @@
 """Running text of an element, as a reader sees it and as a text fragment may quote it."""
 
 import re
-from itertools import islice
 
 from lxml.html import HtmlElement
 
@@ -75,8 +74,9 @@ class _Reading:
             self._formula(element.text or "", display=element.get("display") == "1")
         elif tag == "img":
             self._picture(element)
-        elif tag == "input":
-            self._checkbox(element)
+        elif self._tree.has("checkbox", element):
+            self._shown("☐" if element.get("checked") is None else "☑")
+            self._out.append(" ")
         elif tag == UNKNOWN or self._tree.has("footnote_mark", element):
             self._out.append(GAP)
         elif tag == "sup" and self._is_exponent(element):
@@ -111,13 +111,6 @@ class _Reading:
         before = next((one for one in reversed(self._out) if one), "")
         is_number = _EXPONENT.fullmatch((element.text or "").strip()) is not None
         return is_number and not len(element) and _BASE.search(before[-2:]) is not None
-
-    def _checkbox(self, element: HtmlElement) -> None:
-        """Add the box of an item of a task list; other boxes are a page's switches."""
-        near = [one.tag for one in islice(element.iterancestors(), 2)]
-        if "li" in near:
-            self._shown("☐" if element.get("checked") is None else "☑")
-            self._out.append(" ")
 
     def _formula(self, tex: str, *, display: bool) -> None:
         mark = "$$" if display else "$"

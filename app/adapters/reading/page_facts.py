@@ -19,8 +19,11 @@ _NUMBER = re.compile(r"\d{1,4}(?:\.\d{1,4})*\.\s+(?=\S)")
 _FIRST_NUMBER = re.compile(r"\d{1,4}(?!\d)")
 _STEP = re.compile(r"^[←↑⇐]|[→⇒]$")
 """A link to the page before or behind, which some sites put into their navigation."""
-_FALLBACK = "//nav | //*[@role='navigation'] | //aside"
-_FURNITURE = ("footer", "header", "main", "article")
+_BESIDE = (
+    "(//nav | //*[@role='navigation'] | //aside)[count(.//a) > 1]"
+    "[not(ancestor::footer or ancestor::header or ancestor::main or ancestor::article)]"
+)
+"""Navigations beside the text."""
 _WORDS = 6
 """Words of a paragraph that is more than a label."""
 _INDEX = re.compile(r"\bindex\b", re.IGNORECASE)
@@ -152,11 +155,7 @@ def _menus(root: HtmlElement, theme: Theme) -> list[HtmlElement]:
     """
     if "navigation" in theme.selectors:
         return theme.select("navigation", root)
-    beside = [
-        one for one in root.xpath(_FALLBACK) if next(one.iterancestors(*_FURNITURE), None) is None
-    ]
-    largest = max(beside, key=lambda one: len(one.findall(".//a")), default=None)
-    return [] if largest is None or len(largest.findall(".//a")) < 2 else [largest]
+    return sorted(root.xpath(_BESIDE), key=lambda one: -len(one.findall(".//a")))[:1]
 
 
 def _navigation(root: HtmlElement, theme: Theme, file: str, folder: str) -> list[Entry]:

@@ -26,17 +26,9 @@ def _patterns(table: str, before: str = "") -> _Patterns:
 
 
 _SECTIONS = _patterns("section", r"(?:\d[\d.]*[.:)]?\s+)?")
-_ITEMS, _TITLES = _patterns("item"), _patterns("title")
-_NAMES_WORK = re.compile(
-    r"\b(?:1[5-9]|20)\d\d\b|https?://|\bdoi\b|\bisbn\b|\barxiv\b|\bpp?\.\s?\d|\bet al\b", re.I
-)
-_NUMBERED = re.compile(r"^(?:(?:exercise|problem|question)\s*)?\d[\d.]*[a-z]?[.:)]\s*\S", re.I)
+_ITEMS, _TITLES, _PARAGRAPHS = map(_patterns, ("item", "title", "paragraph"))
 _LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
 _MAX_CAPTION = 600
-_CAPTION = re.compile(
-    r"(?:fig(?:ure|\.)?|abb(?:ildung|\.)|figura|ilustración|schéma|图|圖|図|चित्र|الشكل|شکل)\s*[\d०-९٠-٩۰-۹]",
-    re.IGNORECASE,
-)
 _SEPARATE = frozenset(
     {BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.ADMONITION, BlockKind.GLOSSARY_ENTRY,
      BlockKind.FOOTNOTE, BlockKind.REFERENCE}
@@ -115,7 +107,7 @@ def _with_captions(drafts: Sequence[Draft]) -> list[Draft]:
         is_caption = (
             draft.kind is BlockKind.PARAGRAPH
             and len(draft.marked) <= _MAX_CAPTION
-            and _CAPTION.match(draft.text)
+            and _PARAGRAPHS[BlockKind.FIGURE].match(draft.text)
         )
         if above.figure and not above.figure.caption and is_caption:
             joined[-1] = replace(above, figure=image)
@@ -168,10 +160,7 @@ def _items(draft: Draft, kind: BlockKind | None) -> list[Draft]:
         pairs = zip(items, terms, strict=True)
         entries = [replace(one, kind=kind, terms=(term,)) for one, term in pairs]
         return entries if all(terms) else [draft]
-    is_of_kind = {
-        BlockKind.EXERCISE: is_list or _NUMBERED.match(draft.text),
-        BlockKind.REFERENCE: is_list or bool(_NAMES_WORK.search(draft.text)),
-    }.get(kind)
+    is_of_kind = kind in _PARAGRAPHS and (is_list or _PARAGRAPHS[kind].match(draft.text))
     return [replace(one, kind=kind) for one in items] if is_of_kind else [draft]
 
 
