@@ -66,7 +66,7 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     if not documents:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
     warnings = [left_out_warning(reason, names) for reason, names in opened.left_out.items()]
-    warnings += [*opened.warnings, *reader.warnings()]
+    warnings += [*opened.warnings, *reader.warnings(), *opened.refused]
     if opened.pages[0].file.lower().endswith(PAGE_SUFFIXES):
         documents, repeated = without_boilerplate(documents)
         warnings += repeated

@@ -70,7 +70,8 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
             for one in listed
         ],
         {UNLISTED: orphans} if orphans else {},
-        warnings=[*warnings, *files.warnings],
+        warnings=warnings,
+        refused=files.warnings,
     )
 
 
