@@ -20,6 +20,7 @@ MAX_TERM_WORDS = 6
 """A longer emphasised phrase is not a term."""
 UNKNOWN = "x-unknown"
 """Element for a place that only the site's generator can resolve."""
+_BLOCKISH = frozenset("p div li td th dd dt section article figure h1 h2 h3 h4 h5 h6 pre".split())
 
 
 def inline(nodes: HtmlElement | list[HtmlElement | str], tree: Tree) -> Draft:
@@ -80,14 +81,14 @@ class _Reading:
             self._out.append(GAP)
         elif tag == "sup" and self._is_exponent(element):
             self._shown(_raised((element.text or "").strip()))
+        elif tag in _BLOCKISH:
+            self._out.append(" ")
+            self.children(element)
+            self._out.append(" ")
         elif self._tree.has("sidenote", element):
             self._out.append(unshown(" ("))
             self.children(element)
             self._out.append(unshown(")"))
-        elif self._tree.has("block", element):
-            self._out.append(" ")
-            self.children(element)
-            self._out.append(" ")
         elif self._tree.has("term", element):
             self._term(element)
         else:
