@@ -43,7 +43,8 @@ _CODE_GROUP = f"""
 <style>.blocks > :not(.active) {{ display: none }}</style>
 <div class="vp-code-group"><div class="tabs"><input type="radio" name="g" checked>
 <input type="radio" name="g" onchange="document.getElementById('y').className = 'active'"></div>
-<div class="blocks"><div class="active">x</div><div id="y"><pre id="b">{_TEXT}</pre></div></div></div>
+<div class="blocks"><div class="active">x</div><div id="y"><pre id="b">{_TEXT}</pre></div></div>
+</div>
 """
 _SCROLLED = (
     "<div style='height:150px;overflow:auto'>"

@@ -14,6 +14,7 @@ from app.adapters.reading.hidden_text import prompt_injections
 from app.adapters.reading.markdown.render import render
 from app.adapters.reading.site_pages import PAGE_SUFFIXES
 from app.adapters.reading.source_files import SourceFiles, front_matter
+from app.adapters.reading.themes import fallback
 from app.adapters.reading.tree import (
     HIDDEN_CODE,
     NOT_RENDERED,
@@ -21,6 +22,7 @@ from app.adapters.reading.tree import (
     marked,
     page_tree,
     parse,
+    show_console,
 )
 from app.domain.document import Document, Site, SourceWarning
 from app.domain.links import BuiltPage, PageText
@@ -157,6 +159,8 @@ def shown_text(root: HtmlElement) -> PageText:
     for element in page.xpath(_MAYBE_HIDDEN):
         if not is_rendered(element):
             element.drop_tree()
+    for console in fallback().select("console", page):
+        show_console(console)
     etree.strip_elements(page, *NOT_RENDERED, with_tail=False)
     etree.strip_tags(page, *_INLINE)
     return PageText.of(filter(str.strip, page.itertext()))
