@@ -27,6 +27,7 @@ from app.api.security import page_policy
 from app.bootstrap.application import Application
 from app.bootstrap.storage import BookContents, PageEntry, address_of
 from app.domain.book_id import BookId, is_book_id
+from app.domain.characters import printable
 from app.domain.urls import origin_of
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def template(name: str) -> Template:
     return Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,  # no mark-up
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

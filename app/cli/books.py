@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from app.cli.command import IndexedBook, Json, SomeBooks, Yes, command, searched
 from app.cli.output import agreed, duration, phases, remark, remark_each, say, show
 from app.domain.book_id import BookId
 from app.domain.characters import counted
-from app.domain.errors import NO_BOOKS, InputError
+from app.domain.errors import NO_BOOKS, BookNotFound, InputError
 from app.domain.indexed_book import BookManifest
 from app.services.book_scope import require_indexed
 from app.services.ports import BookStore
@@ -31,6 +32,15 @@ async def with_editions(index: BookStore, book: BookId) -> list[BookId]:
     known = [*await index.books(), *await index.damaged()]
     require_indexed([book], known)
     return [book, *(one for one in known if one.name == book != one)]
+
+
+async def remark_unknown(settings: Settings, books: Collection[BookId]) -> None:
+    """Remark on books that are not in the index: a key or a stamped page may come before them."""
+    if books:
+        async with open_index(settings) as index:
+            known = {*await index.books(), *await index.damaged()}
+        for one in {*books} - known - {book.name for book in known}:
+            remark(f"warning: {BookNotFound.among(one, known)}")
 
 
 @command()

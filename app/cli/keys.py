@@ -8,6 +8,7 @@ from typer import Argument, Option, Typer
 
 from app.bootstrap.storage import site_keys
 from app.cli import COMMANDS, root
+from app.cli.books import remark_unknown
 from app.cli.command import Books, Json, command
 from app.cli.output import remark, show
 from app.domain.errors import InputError
@@ -46,6 +47,7 @@ async def add(
         label,
         datetime.now(UTC).isoformat(timespec="microseconds"),
     )
+    await remark_unknown(settings, key.books)
     site_keys(settings).add(key)
     if not json:
         remark(f"key {key.id}, shown only now:")

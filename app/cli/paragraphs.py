@@ -12,7 +12,7 @@ from typer import Argument, Option
 from app.bootstrap.books import built_pages, opened_source, read_identified, stamp_site
 from app.bootstrap.ingesting import chunk_book
 from app.bootstrap.storage import ledger_store, open_index
-from app.cli.books import with_editions
+from app.cli.books import remark_unknown, with_editions
 from app.cli.command import (
     IndexedBook,
     Json,
@@ -178,5 +178,6 @@ async def stamp(
     Without --book the folder's name is the book's. An element that has an id keeps it; a second
     run changes nothing.
     """
+    await remark_unknown(settings, [book] if book else [])
     new = await stamp_site(IngestRequest(Path(site), book=book), settings)
     remark(f"{counted(sum(new), 'ids')} written on {counted(len(new), 'pages')}")

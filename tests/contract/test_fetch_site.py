@@ -320,7 +320,7 @@ def public_at(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[
 
 PRIVATE = (
     "10.0.0.1 169.254.169.254 100.64.0.1 0.0.0.0 224.0.0.1 ::ffff:127.0.0.1 64:ff9b::7f00:1"
-    " 2002:7f00:1:: fe80::1 fc00::1"
+    " 2002:7f00:1:: fe80::1 fec0::1 fc00::1"
 ).split()
 
 

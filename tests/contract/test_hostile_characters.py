@@ -85,6 +85,7 @@ def test_answers_of_the_api_are_clean_and_their_positions_valid(book: Path) -> N
             assert_clean_json(client.post(path, json=body))
         for path in ("books", "suggestions?page=/owls", "books/owls/pages/owls.md"):
             assert_clean_json(client.get(f"/v1/{path}"))
+        assert_clean(client.get("/").text)
         answered = client.post("/v1/chat", json=asked)
     assert_clean_json(answered)
     answer = answered.json()

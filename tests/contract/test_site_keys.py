@@ -165,6 +165,11 @@ def test_without_keys_their_list_is_an_empty_array_and_a_remark(run: Run) -> Non
     assert "no keys" in listed.err
 
 
+def test_a_key_for_a_book_that_is_not_there_is_made_with_a_remark(run: Run) -> None:
+    assert "no book 'gone'" in run("keys", "add", "--secret", "--book", "gone").err
+    assert len(run("keys", "list").out.splitlines()) == 1
+
+
 def test_a_revoked_key_is_refused_at_once(run: Run, client: httpx.Client) -> None:
     kept, key = added(run, "--secret"), added(run, "--secret", "--label", "the old one")
     assert ask(client, bearer(key)).status_code == 200

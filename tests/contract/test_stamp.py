@@ -77,6 +77,10 @@ def test_a_folder_of_markdown_is_refused(run: Run, home: Path) -> None:
     assert "no folder of built pages: build the site and give its folder" in refused
 
 
+def test_a_mistyped_book_is_remarked(run: Run, site: Path) -> None:
+    assert "no book 'bird'" in run("stamp", site, "--book", "bird").err
+
+
 @pytest.mark.parametrize(
     "hostile",
     [b"<!--" * 50_000, b"<script>" * 50_000, b'<a "' * 50_000, b"<a " * 50_000, b"<a '\"" * 50_000],

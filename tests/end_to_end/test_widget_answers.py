@@ -227,6 +227,12 @@ def test_a_streamed_answer_never_shows_half_open_markup(page: Page, site: str) -
     expect(answer.locator("math")).to_have_count(2)
 
 
+@pytest.mark.parametrize("text", [">" * 1_000, "- " * 3_000, "**a _b " * 2_000 + "_** " * 2_000])
+def test_what_is_nested_without_end_is_shown(page: Page, site: str, text: str) -> None:
+    restore(page, site + PAGE, [turn(answer=f"{text}owl")], BOOK)
+    expect(page.locator(".tbr-answer")).to_contain_text("owl")
+
+
 # --- attacks ----------------------------------------------------------------------------------
 
 

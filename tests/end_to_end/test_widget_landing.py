@@ -39,6 +39,17 @@ _RADIO_TABS = f"""
 <div class="tabbed-content"><div class="tabbed-block">x</div>
 <div class="tabbed-block" id="y"><p id="b">{_TEXT}</p></div></div></div>
 """
+_CODE_GROUP = f"""
+<style>.blocks > :not(.active) {{ display: none }}</style>
+<div class="vp-code-group"><div class="tabs"><input type="radio" name="g" checked>
+<input type="radio" name="g" onchange="document.getElementById('y').className = 'active'"></div>
+<div class="blocks"><div class="active">x</div><div id="y"><pre id="b">{_TEXT}</pre></div></div>
+</div>
+"""
+_SCROLLED = (
+    "<div style='height:150px;overflow:auto'>"
+    f"{'<p>Bats.</p>' * 50}<p id=b>{_TEXT}</p>{'<p>Bats.</p>' * 9}</div>"
+)
 _EDITED = "<p id=a>Bats.</p><p id=b>Most owls hunt in the night, they see quite well.</p>"
 _TWICE = "<p id=a>One. It is so here.</p><p id=b>Two. It is so here.</p>"
 _FORMULA = "<p id=a>So <span class=katex>E = mc2 E=mc^2</span> holds.</p>"
@@ -55,6 +66,8 @@ _CODE = "def owl():\n    return 'hoot'"
         pytest.param(f"<details><p id=a>{_TEXT}</p></details>", _SEES, "", "a", id="details"),
         pytest.param(_TABS, _SEES, "", "b", id="tabs of Docusaurus"),
         pytest.param(_RADIO_TABS, _SEES, "", "b", id="tabs of MkDocs"),
+        pytest.param(_CODE_GROUP, _SEES, "", "b", id="tabs of VitePress"),
+        pytest.param(_SCROLLED, _SEES, "", "b", id="within what scrolls"),
         pytest.param(_FORMULA, "So $E = mc^2$ holds.", "", "a", id="formula"),
         pytest.param(f"<pre id=a>{_CODE}</pre>", _CODE, "", "a", id="code"),
     ],

@@ -84,6 +84,13 @@ def test_views_are_reached_by_arrow_keys(panel: Page) -> None:
     expect(panel.get_by_role("tabpanel", name="Terms")).to_be_visible()
 
 
+def test_the_open_view_differs_also_in_forced_colours(panel: Page) -> None:
+    panel.emulate_media(forced_colors="active")
+    line = "all => all.map(each => getComputedStyle(each).borderBottomColor)"
+    opened, *others = panel.get_by_role("tab").evaluate_all(line)
+    assert opened not in others
+
+
 def test_selected_text_is_asked_about(opened: Page) -> None:
     bodies = sent(opened)
     opened.locator("article p").first.select_text()

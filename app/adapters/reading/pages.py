@@ -15,7 +15,7 @@ from app.adapters.reading.markdown.render import render
 from app.adapters.reading.site_pages import PAGE_SUFFIXES
 from app.adapters.reading.source_files import SourceFiles, front_matter
 from app.adapters.reading.themes import fallback
-from app.adapters.reading.tree import INLINE, marked, page_tree, parse
+from app.adapters.reading.tree import INLINE, marked, page_tree, parse, show_console
 from app.domain.document import Document, Site, SourceWarning
 from app.domain.links import BuiltPage, PageText
 from app.domain.urls import encoded_url
@@ -142,6 +142,8 @@ def _image_url(src: str, page_url: str, folder_url: str) -> str:
 def shown_text(root: HtmlElement) -> PageText:
     """Return the text of a parsed page by blocks."""
     page = deepcopy(root)
+    for console in fallback().select("console", page):
+        show_console(console)
     for element in fallback().select("unshown", page):
         element.drop_tree()
     etree.strip_tags(page, *INLINE)

@@ -171,6 +171,6 @@ def is_public(address: str) -> bool:
     if isinstance(parsed, IPv6Address):
         if parsed.ipv4_mapped is not None:
             return is_public(str(parsed.ipv4_mapped))
-        if any(parsed in network for network in _EMBEDS_IPV4):
+        if parsed.is_site_local or any(parsed in network for network in _EMBEDS_IPV4):
             return False
     return parsed.is_global and not parsed.is_multicast and not parsed.is_reserved

@@ -112,11 +112,8 @@ def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:
     if content is None:
         return None
     roles = theme.roles_in(content)
-    for code in (one for element in roles["console"] for one in element.iter("code")):
-        # Its text is mark-up that a script shows.
-        text = unescape(_FORMATTING.sub("", code.text_content()))
-        del code[:]
-        code.text = text
+    for console in roles["console"]:
+        show_console(console)
     mark_formulas(content, roles["formula"], roles["displayed"])
     for element in roles["drop"]:
         if element is not content and element.getparent() is not None:
@@ -124,6 +121,14 @@ def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:
     for heading in roles["heading"]:
         _clear_own_links(heading)
     return Tree(content, roles, tuple(drop_hidden(content)))
+
+
+def show_console(console: HtmlElement) -> None:
+    """Give code that a script shows as mark-up the text that it then has."""
+    for code in console.iter("code"):
+        text = unescape(_FORMATTING.sub("", code.text_content()))
+        del code[:]
+        code.text = text
 
 
 def _clear_own_links(heading: HtmlElement) -> None:

@@ -27,6 +27,8 @@ const ENTITIES: Record<string, string> = {
   times: "×", copy: "©", laquo: "«", raquo: "»", lsquo: "‘", rsquo: "’", ldquo: "“", rdquo: "”",
 };
 
+const MAX_DEPTH = 40; // of quotes, lists and emphasis; more than some hundred would overflow the stack
+
 /** Return the text as elements; `pending`: more of it is to come. */
 export function renderMarkdown(text: string, notes: Annotations, pending = false): VNode {
   const shown = pending ? mend(text) : { text, closing: "" };
@@ -36,6 +38,7 @@ export function renderMarkdown(text: string, notes: Annotations, pending = false
 class Renderer {
   private readonly due: Chip[];
   private readonly source: string;
+  private depth = 0;
 
   /** `closing` closes what is open in `text` and is not shown. */
   constructor(private readonly text: string, closing: string, private readonly notes: Annotations) {
@@ -51,7 +54,16 @@ class Renderer {
   }
 
   private blocks(node: SyntaxNode): ComponentChildren[] {
-    return children(node).filter((child) => !HIDDEN.has(child.name)).map((child) => this.block(child));
+    return this.nested(node.from, node.to, () => children(node).filter((child) => !HIDDEN.has(child.name)).map((child) => this.block(child)));
+  }
+
+  /** What is nested too deep is shown as it is written. */
+  private nested(from: number, to: number, content: () => ComponentChildren[]): ComponentChildren[] {
+    if (this.depth === MAX_DEPTH) return this.leaf(from, to);
+    this.depth += 1;
+    const made = content();
+    this.depth -= 1;
+    return made;
   }
 
   private block(node: SyntaxNode): ComponentChildren {
@@ -139,6 +151,10 @@ class Renderer {
   }
 
   private inline(node: SyntaxNode, from: number, to: number): ComponentChildren[] {
+    return this.nested(from, to, () => this.inlineContent(node, from, to));
+  }
+
+  private inlineContent(node: SyntaxNode, from: number, to: number): ComponentChildren[] {
     const content: ComponentChildren[] = [];
     let position = from;
     for (const child of children(node)) {

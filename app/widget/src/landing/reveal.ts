@@ -31,12 +31,12 @@ function openTabPanel(element: Element): boolean {
   return Boolean(tab);
 }
 
-/** Tabs of MkDocs Material (`.tabbed-set`) and sphinx-design (`.sd-tab-set`) are radio buttons. */
+/** Tabs of MkDocs Material (`.tabbed-set`), VitePress (`.vp-code-group`) and sphinx-design (`.sd-tab-set`) are radio buttons. */
 function openRadioTab(element: Element): boolean {
   let input: Element | null | undefined;
-  if (element.matches(".tabbed-block")) {
+  if (element.matches(".tabbed-block, .vp-code-group > .blocks > *")) {
     const index = [...(element.parentElement?.children ?? [])].indexOf(element);
-    input = element.closest(".tabbed-set")?.querySelectorAll(":scope > input")[index];
+    input = element.closest(".tabbed-set, .vp-code-group")?.querySelectorAll(":scope > input, :scope > .tabs > input")[index];
   } else if (element.matches(".sd-tab-content")) {
     input = element.previousElementSibling?.previousElementSibling;
   }

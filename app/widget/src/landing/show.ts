@@ -95,36 +95,40 @@ function boxOf(blocks: readonly Element[]): { top: number; bottom: number; left:
   };
 }
 
-/** What is to be seen: the blocks, or the quote of blocks that are taller than what is free between header and bottom. */
-function aim(blocks: readonly Element[], quote: Range | null, free: number): { top: number; height: number; header: number; room: number } {
+/** What is to be seen: the blocks, or the quote of blocks that are taller than what is free of header, bottom and elements that scroll. */
+function aim(blocks: readonly Element[], quote: Range | null, free: number, around: readonly Element[]): { top: number; height: number; from: number; to: number; room: number } {
   const box = boxOf(blocks);
-  const header = stickyHeight((box.left + Math.min(box.right, innerWidth)) / 2);
-  const room = free - header - 2 * GAP;
+  const clips = around.map((each) => each.getBoundingClientRect());
+  const from = Math.max(stickyHeight((box.left + Math.min(box.right, innerWidth)) / 2), ...clips.map((clip) => clip.top));
+  const to = Math.min(free, ...clips.map((clip) => clip.bottom));
+  const room = to - from - 2 * GAP;
   const height = box.bottom - box.top;
   const words = quote?.getBoundingClientRect();
   const { top, height: seen } = height > room && words && words.height > 0 ? words : { top: box.top, height };
-  return { top, height: seen, header, room };
+  return { top, height: seen, from, to, room };
 }
 
-/** Scroll the blocks to the middle of what is free, or to its top if they are taller. */
+/** Scroll the blocks to the middle of what is free, or to its top if they are taller: the page first, then what scrolls within it. */
 export function scrollTo(blocks: readonly Element[], quote: Range | null, free = innerHeight): void {
-  const { top, height, header, room } = aim(blocks, quote, free);
-  const margin = height < room ? (room - height) / 2 : 0;
-  const inside = scroller(blocks[0]);
-  const by = top - header - GAP - margin;
-  (inside ?? document.scrollingElement ?? document.documentElement).scrollBy({ top: by, behavior: "instant" });
+  const inside = scrollers(blocks[0]);
+  [document.scrollingElement ?? document.documentElement, ...inside].forEach((each, index) => {
+    const next = inside[index];
+    const { top, height, from, room } = aim(next ? [next] : blocks, next ? null : quote, free, inside.slice(0, index));
+    each.scrollBy({ top: top - from - GAP - Math.max(0, (room - height) / 2), behavior: "instant" });
+  });
 }
 
-/** The element that scrolls instead of the page, if there is one. */
-function scroller(element: Element | undefined): Element | null {
+/** The elements around this one that scroll, the outermost first: the main part of an app, a long table or output. */
+function scrollers(element: Element | undefined): Element[] {
+  const found: Element[] = [];
   for (let each = element?.parentElement; each && each !== document.body; each = each.parentElement) {
     const { overflowY } = getComputedStyle(each);
-    if ((overflowY === "auto" || overflowY === "scroll") && each.scrollHeight > each.clientHeight + 40) return each;
+    if ((overflowY === "auto" || overflowY === "scroll") && each.scrollHeight > each.clientHeight + 40) found.unshift(each);
   }
-  return null;
+  return found;
 }
 
 export function isInSight(blocks: readonly Element[], quote: Range | null, free = innerHeight): boolean {
-  const { top, height, header, room } = aim(blocks, quote, free);
-  return height > 0 && top >= header && top + Math.min(height, room) <= free;
+  const { top, height, from, to, room } = aim(blocks, quote, free, scrollers(blocks[0]));
+  return height > 0 && top >= from && top + Math.min(height, room) <= to;
 }
