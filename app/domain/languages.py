@@ -19,6 +19,7 @@ class Requests:
     """Words of requests for a part of the book."""
 
     chapter: str
+    section: str
     page: str
     this: str
     exercise: str
