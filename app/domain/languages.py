@@ -17,6 +17,7 @@ class Requests:
     """Words of requests for a part of the book."""
 
     chapter: str
+    section: str
     page: str
     this: str
     exercise: str
@@ -200,9 +201,13 @@ def clearly_another_language(text: str, language: str) -> bool:
 
 
 def language_of_text(text: str) -> str:
-    """The language of a long text, by its function words, else by its script; Latin is "en"."""
-    detected = language_of_words(words(text), "en")
-    return (detected == "en" and _language_of_script(text, 0.5)) or detected
+    """The language of a long text, by its script, else by its function words; Latin is "en".
+
+    Languages of one script, such as Russian and Ukrainian, differ by their words.
+    """
+    detected, script = language_of_words(words(text), "en"), _language_of_script(text, 0.5)
+    is_latin = not known_language(detected).script and detected not in _SAME_SCRIPT
+    return script if script and is_latin else detected
 
 
 def without_words(text: str, common: Collection[str]) -> str:

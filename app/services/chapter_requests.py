@@ -6,9 +6,9 @@ from functools import partial
 from itertools import chain
 
 from app.domain.answer import Answer, AnswerMode, AnswerPassage, Source
-from app.domain.answering.chapters import Chapter, page_of, summary
+from app.domain.answering.chapters import Chapter, is_in_section, opening, page_of, summary
 from app.domain.answering.exercises import exercise_numbered, exercises
-from app.domain.answering.extractive import whole
+from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.follow_ups import Suggestion, suggestions
 from app.domain.answering.intents import Here, Intent, IntentKind
 from app.domain.answering.question_analysis import QuestionAnalysis
@@ -59,6 +59,8 @@ class ConsultChapters:
             return _clarify(notices(intent.language).which_book, [one.title for one in books])
         if intent.kind is IntentKind.EXERCISE:
             return await self._exercise(intent, request, found, scope)
+        if intent.section:
+            return await self._of_section(found or every, intent, request, scope)
         if not found:
             return _ask_which(intent, every) if every else None
         return await self._of_chapter(found[0], intent, request, scope)
@@ -86,6 +88,20 @@ class ConsultChapters:
                 return replace(request, question=exercise.text, filter=within, exercise=task)
         return _clarify(notices(intent.language).no_exercises)
 
+    async def _of_section(
+        self, chapters: Sequence[Chapter], intent: Intent, request: AskRequest, scope: BookScope
+    ) -> Consultation | None:
+        """Return a context with the opening of the section with this number as the answer."""
+        every = [*chain.from_iterable([await self._chunks(one) for one in chapters])]
+        number = intent.section
+        chunks = [one for one in every if any(is_in_section(held, number) for held in one.passages)]
+        passages = context_of(chunks, self.consult.retrieve.count_tokens)
+        own = [one for one in passages if is_in_section(one.passage, number)]
+        context, prepared = opening(own, self.consult.context_tokens)
+        if not prepared.text:
+            return None
+        return self._consultation(chunks, context, prepared, intent, request, scope)
+
     async def _of_chapter(
         self, chapter: Chapter, intent: Intent, request: AskRequest, scope: BookScope
     ) -> Consultation | Answer | None:
@@ -108,6 +124,19 @@ class ConsultChapters:
             context, prepared = summary(passages, self.split_sentences, language, budget)
         if not prepared.text:
             return None
+        return self._consultation(chunks, context, prepared, intent, request, scope)
+
+    def _consultation(
+        self,
+        chunks: Sequence[Chunk],
+        context: Sequence[ContextPassage],
+        prepared: ExtractiveAnswer,
+        intent: Intent,
+        request: AskRequest,
+        scope: BookScope,
+    ) -> Consultation:
+        language = chunks[0].language
+        lexical = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         analysis = QuestionAnalysis(
@@ -126,7 +155,7 @@ class ConsultChapters:
             score=1.0,
             context=context,
             prepared=prepared,
-            verbatim=quizzes,
+            verbatim=intent.kind is IntentKind.QUIZ,
         )
 
     async def _chunks(self, chapter: Chapter) -> list[Chunk]:

@@ -24,7 +24,7 @@ def library(tmp_path_factory: pytest.TempPathFactory, sample_home: Path) -> Path
     home = Path(shutil.copytree(sample_home, folder / "rag"))
     page = (
         "# Owls\n\nOwls hunt at night. They sleep by day.\n\n"
-        "## Flight\n\nA fringe makes it silent. A talon grips.\n\n"
+        "## 1.2 Flight\n\nA fringe makes it silent. A talon grips.\n\n"
         "## Glossary\n\nFringe\n: Threads at an edge.\n\nTalon\n: A claw.\n"
     )
     owls = write_files(folder / "owls", {"owls.md": page})
@@ -64,6 +64,13 @@ def test_a_chapter_is_summarised_in_its_own_words(
     assert (passage["text"], passage["marks"]) == (body["answer"], [])
     assert [one["quote"] for one in body["citations"]] == [body["answer"]]
     assert body["citations"][0]["permalink"].startswith("/cite/")
+
+
+def test_a_section_is_shown_by_its_number(chat: httpx.Client) -> None:
+    body = ask(chat, "What is in section 1.2?", "owls")
+    assert [one["heading_path"] for one in body["passages"]] == [["Owls", "1.2 Flight"]]
+    assert body["answer"].endswith("A fringe makes it silent. A talon grips.")
+    assert not ask(chat, "What is in section 1.3?", "owls")["answer"].endswith("grips.")
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ def test_what_the_site_says_counts_and_else_its_words(
         (CODE, "en"),
         (ENGLISH + ENGLISH + SPANISH, "en"),
         ("# 一\n\n植物利用光把水和二氧化碳变成糖。API 很有用。\n", "zh"),
+        ("# 一\n\n命令包括 du、la、le 和 les，磁盘由管理员挂载，然后再检查文件系统。\n", "zh"),
         ("# 一\n\n植物は光を使って水と二酸化炭素から糖を作る。\n", "ja"),
         ("# 하나\n\n식물은 빛으로 당을 만든다.\n", "ko"),
         ("# Один\n\nРастения делают сахар из света, и API это знает.\n", "ru"),

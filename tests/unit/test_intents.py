@@ -21,7 +21,8 @@ def requested(question: str) -> str:
     intent = intent_of(words(question))
     if not intent:
         return ""
-    part = intent.chapter.value if isinstance(intent.chapter, Here) else str(intent.chapter)
+    number = intent.section or str(intent.chapter)
+    part = intent.chapter.value if isinstance(intent.chapter, Here) else number
     return f"{intent.kind} {intent.language} {part}" + f".{intent.exercise}" * bool(intent.exercise)
 
 

@@ -62,9 +62,10 @@ def prose(subject: str) -> str:
 
 
 def test_a_page_of_the_whole_book_is_left_out_even_if_it_is_listed(tmp_path: Path) -> None:
-    """Two listed pages that differ little both stay."""
+    """Two listed pages that differ little both stay, as does one of parts of others."""
     texts = {name: [prose(f"{name} {at}") for at in range(12)] for name in ("eyes", "ears", "beak")}
     texts["all"] = [*texts["eyes"], *texts["ears"], *texts["beak"]]
+    texts["face"] = [*texts["eyes"][:6], *texts["ears"][:6]]
     texts["beaks"] = [*texts["beak"][1:], prose("beaks")]
     menu = "".join(item(name, f"{name}.html") for name in ("all", *texts))
     pages = {
@@ -74,7 +75,7 @@ def test_a_page_of_the_whole_book_is_left_out_even_if_it_is_listed(tmp_path: Pat
         for name, own in texts.items()
     }
     site = only(write_files(tmp_path, pages))
-    assert files(site) == [f"{name}.html" for name in ("eyes", "ears", "beak", "beaks")]
+    assert files(site) == [f"{name}.html" for name in ("eyes", "ears", "beak", "face", "beaks")]
     assert site.left_out == {REPEATED: ["all.html"]}
 
 

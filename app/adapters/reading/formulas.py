@@ -14,7 +14,9 @@ _DELIMITED = re.compile(
 )
 _WHOLE = re.compile(
     r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]"
-    r"|\$\$(?P<dollars>[^$]+)\$\$",
+    r"|\$\$(?P<dollars>[^$]+)\$\$"
+    r"|(?P<environment>\\begin\{(?P<name>(?:equation|eqnarray|align|gather|multline)\*?)\}"
+    r"(?:(?!\\begin\{(?P=name)\}).)+?\\end\{(?P=name)\})",
     re.DOTALL,
 )
 _COMMENT = re.compile(r"(?<!\\)%")
@@ -45,7 +47,7 @@ _BETWEEN = {"mtr": " & ", "mfenced": ", "}
 
 
 def delimited(text: str) -> Iterator[tuple[str, bool, str]]:
-    r"""Yield the formulas in a text, `\(…\)`, `\[…\]` and `$$…$$`, which MathJax typesets in place.
+    r"""Yield what MathJax typesets in a text: `\(…\)`, `\[…\]`, `$$…$$`, `\begin{align}…`.
 
     Each is its TeX, whether it is displayed, and the text behind it; the first one is no formula.
     """

@@ -98,8 +98,8 @@ class _Reading:
         """Add an image's texts, once if the page has a light and a dark variant of it."""
         src, alt, title = (element.get(name) or "" for name in ("src", "alt", "title"))
         folder, _, name = alt.rpartition("/")
-        if folder and name and src.endswith(name):
-            alt = ""  # a path that Sphinx or Texinfo wrote
+        if (folder or "." in name.strip(".")) and name and src.endswith(name):
+            alt = ""  # a path that Sphinx or Texinfo wrote, or a file's name
         self._image = self._image or Figure(src, alt, title)
         text = " ".join(filter(None, dict.fromkeys((alt, title))))
         if text != self._last_picture:

@@ -25,7 +25,8 @@ def code_text(pre: HtmlElement) -> str:
     # Lines that are elements are lines of it.
     ends = [one for one in pre.iterdescendants(*_LINE_TAGS) if one.getnext() is not None]
     for one in (*breaks, *ends):
-        one.tail = "\n" + (one.tail or "")
+        behind = one.tail or ""
+        one.tail = "\n" + (behind if pre.tag == "pre" else behind.lstrip("\n"))
     lines = [line.rstrip() for line in pre.text_content().replace("\u00a0", " ").split("\n")]
     while lines and not lines[0].strip(GAP):
         del lines[0]

@@ -86,8 +86,9 @@ class PageReader:
         tree = page_tree(root, info.theme)
         if tree is None:
             return None
-        for text in dict.fromkeys(tree.hidden):
-            message = f"hidden text is not read: {text[:60]!r}"
+        if tree.hidden:
+            more = f", and {len(tree.hidden) - 1:,} more" if tree.hidden[1:] else ""
+            message = f"hidden text is not read: {tree.hidden[0][:60]!r}{more}"
             self._warnings.append(SourceWarning(message, info.file, 0))
         drafts = page_drafts(tree, info.file)
         if not drafts:

@@ -97,7 +97,7 @@ class _Edition:
         self._addresses = addresses
         self._files = {page.file: page for page in pages}
         top = min(self._files, key=lambda file: file.count("/"))
-        self._home = top if PurePosixPath(top).stem == "index" else ""
+        self._home = top if PurePosixPath(top).name.startswith("index.") else ""
         self._files = {file: self._files[file] for file in self._visited(top)}
         self._listed = {one.file: one for one in self._contents()}
 

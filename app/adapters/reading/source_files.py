@@ -96,10 +96,11 @@ class SourceFiles:
 
 
 def by_numbers(name: str) -> list[tuple[bool, str]]:
-    """Sort key: by folders, a folder's index first, numbers by their value."""
+    """Sort key: by folders, a folder's index first, also "index.ja", numbers by their value."""
     parts = PurePosixPath(name.lower()).with_suffix("").parts
     return [
-        (one not in _FIRST, _DIGITS.sub(lambda number: number[0].zfill(9), one)) for one in parts
+        (one.partition(".")[0] not in _FIRST, _DIGITS.sub(lambda number: number[0].zfill(9), one))
+        for one in parts
     ]
 
 

@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain
@@ -39,18 +39,18 @@ class Theme:
         selectors = self.selectors.get(key)
         return list(_compiled(", ".join(selectors))(root)) if selectors else []
 
+    def marks(self, root: HtmlElement, names: Set[str]) -> bool:
+        """Whether the marker is on the page, whose elements have these names."""
+        parts = self.marker.split(", ") if self.marker else ()
+        return any(_required(one) <= names and _compiled(one)(root) for one in parts)
+
     def content(self, root: HtmlElement) -> HtmlElement | None:
         """Return the page's main element, by the first selector that finds one with content."""
         return _with_content(self.selectors["content"], root)
 
     def roles_in(self, content: HtmlElement) -> Roles:
         """Return the roles of the elements."""
-        # Most pages lack most names; to evaluate every selector takes as long as all the rest.
-        named: dict[str, list[HtmlElement]] = defaultdict(list)
-        for one in content.iter():
-            kind = str(one.tag), one.get("class"), one.get("role"), one.get("data-type")
-            for name in _names_of(*kind):
-                named[name].append(one)
+        named = _named(content)
         found: Roles = {role: {} for role in self.roles}
         for role in self.roles:
             for css in self.selectors[role]:
@@ -69,6 +69,20 @@ def _with_content(selectors: Sequence[str], root: HtmlElement) -> HtmlElement | 
     return None
 
 
+def _named(root: HtmlElement) -> dict[str, list[HtmlElement]]:
+    """Return the elements by the simple selectors that match them.
+
+    A page lacks most names of a selector; to evaluate each one takes longer than all the rest.
+    """
+    named: dict[str, list[HtmlElement]] = defaultdict(list)
+    for one in root.iter():
+        kind = str(one.tag), one.get("class"), one.get("role"), one.get("data-type")
+        for name in _names_of(*kind):
+            named[name].append(one)
+        named[f"#{one.get('id')}"].append(one)
+    return named
+
+
 @lru_cache(1 << 12)
 def _names_of(tag: str, classes: str | None, role: str | None, kind: str | None) -> list[str]:
     """Return the simple selectors that match an element with these attributes."""
@@ -78,11 +92,11 @@ def _names_of(tag: str, classes: str | None, role: str | None, kind: str | None)
 
 @cache
 def _required(css: str) -> frozenset[str]:
-    """Return tags and classes that must be on the page for a selector to match."""
+    """Return tags, classes and ids that must be on the page for a selector to match."""
     if re.fullmatch(r"\[(?:role|data-type)=[\w-]+\]", css):
         return frozenset([css])
     bare = re.sub(r":[\w-]+\(.*\)|\[[^\]]*\]", "", css)
-    return frozenset(re.findall(r"\.[\w-]+|(?<![\w.#:-])[a-z][\w-]*", bare))
+    return frozenset(re.findall(r"[.#][\w-]+|(?<![\w.#:-])[a-z][\w-]*", bare))
 
 
 @cache
@@ -118,7 +132,8 @@ def theme_of(root: HtmlElement) -> Theme:
     """
     generators = root.xpath("//meta[translate(@name, 'G', 'g')='generator']/@content")
     named = (one for one in _themes() if generators and one.generator.search(generators[0]))
-    marked = (one for one in _themes() if one.marker and _compiled(one.marker)(root))
+    names = _named(root).keys()
+    marked = (one for one in _themes() if one.marks(root, names))
     first = None
     for theme in chain(named, marked):
         if _with_content(theme.own_content, root) is not None:

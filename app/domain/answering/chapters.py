@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, islice, takewhile
 
 from app.domain.answering.extractive import ChosenPassage, ExtractiveAnswer, answer_of
-from app.domain.answering.intents import CHAPTER_NOUNS
+from app.domain.answering.intents import CHAPTER_NOUNS, SECTION_NOUNS
 from app.domain.answering.units import (
     INTRODUCING,
     NEVER_QUOTED,
@@ -119,6 +119,24 @@ def summary(
         # Without marks, since all of it is the answer.
         chosen += [ChosenPassage(shown)] if shown else []
     return context, answer_of(chosen, titled=len(chosen) > 1)
+
+
+def opening(
+    section: Sequence[ContextPassage], token_budget: int
+) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
+    """Return the first blocks of a section as the answer; with its context within the budget."""
+    text = [one for one in section if one.passage.kind not in _NO_TEXT]
+    context = text[: _fitting((one.tokens for one in text), token_budget)]
+    shown = _leading([*map(whole_unit, context)], MAX_SUMMARY_WORDS)
+    return context, answer_of([ChosenPassage(shown)] if shown else [], titled=True)
+
+
+def is_in_section(passage: Passage, number: str) -> bool:
+    """Whether a heading above the passage has this number: "10.4 Lists", "Section 10.4"."""
+    heading = re.compile(
+        rf"(?:(?:§|{SECTION_NOUNS}|{CHAPTER_NOUNS})\s*)?{re.escape(number)}(?!\.?\d)", re.IGNORECASE
+    )
+    return any(map(heading.match, passage.heading_path))
 
 
 def _fitting(sizes: Iterable[int], limit: int) -> int:

@@ -42,6 +42,8 @@ class Intent:
     """Its number; of an exercise its number."""
     exercise: int = 0
     """The exercise's number in the chapter; 0 unless one is requested."""
+    section: str = ""
+    """The number of the section that is requested, such as "10.4"; "" for the whole chapter."""
 
 
 _REQUESTS = {code: one.requests for code, one in LANGUAGES.items() if one.requests}
@@ -49,6 +51,7 @@ _REQUEST_WORDS = {
     code: {*re.findall(r"\w+", " ".join(astuple(one)))} for code, one in _REQUESTS.items()
 }
 CHAPTER_NOUNS = "|".join(one.chapter for one in _REQUESTS.values())
+SECTION_NOUNS = "|".join(one.section for one in _REQUESTS.values())
 EXERCISE_NOUNS = "|".join(one.exercise for one in _REQUESTS.values())
 _YES = frozenset(in_any("yes").split("|"))
 _DID_YOU_MEAN = re.compile(
@@ -89,6 +92,10 @@ def _request(said: Sequence[str], language: str, known: Requests) -> Intent | No
         after = numbered is not None and numbered.start() > exercise.start()
         place = reversed(numbers) if after else numbers
         return Intent(IntentKind.EXERCISE, language, *place)
+    if section := found(rf"(?:{known.section}|{chapter})(?P<number>(?: \d{{1,3}}){{2,6}})"):
+        number = section["number"].split()
+        if len(number) == len(numbers) and not found(known.quiz):
+            return Intent(IntentKind.SUMMARY, language, numbers[0], section=".".join(number))
     kind, of_page = IntentKind.SUMMARY, known.summary_here
     if found(known.quiz):
         kind, of_page = IntentKind.QUIZ, known.quiz_here
