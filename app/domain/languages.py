@@ -200,9 +200,12 @@ def clearly_another_language(text: str, language: str) -> bool:
 
 
 def language_of_text(text: str) -> str:
-    """The language of a long text, by its function words, else by its script; Latin is "en"."""
-    detected = language_of_words(words(text), "en")
-    return (detected == "en" and _language_of_script(text, 0.5)) or detected
+    """The language of a long text, by its script or, if others share it, its function words.
+
+    Names in listings have Latin letters, and are function words of some languages.
+    """
+    script, detected = _language_of_script(text, 0.4), language_of_words(words(text), "en")
+    return detected if _SAME_SCRIPT.get(detected, detected) == script else script or detected
 
 
 def without_words(text: str, common: Collection[str]) -> str:
