@@ -287,3 +287,12 @@ def test_chapters_and_addresses_are_those_of_the_site(
     }
     read = read_folder(write_files(tmp_path, common | files))
     assert [f"{one.chapter} {one.url}" for one in read.documents] == pages
+
+
+def test_a_configured_address_comes_before_the_path_on_this_server(tmp_path: Path) -> None:
+    files = {"a.md": "# A\n\nText.", "_config.yml": "url: https://e.org\nbaseurl: /b"}
+    assert (
+        read_folder(write_files(tmp_path, files), base_url="/pages/x").base_url == "https://e.org/b"
+    )
+    (tmp_path / "_config.yml").unlink()
+    assert read_folder(tmp_path, base_url="/pages/x").base_url == "/pages/x"

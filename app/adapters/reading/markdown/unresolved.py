@@ -116,6 +116,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
     if found is None or (found["list"] and state.env["site"] is Site.MYST):
         return False
     if not silent:
+        state.pending = state.pending.rstrip() if found["list"] else state.pending
         state.pending += " " if found.lastgroup == "blank" else ""
         token = state.push(UNRESOLVED, "", 0)
         token.content, token.meta = found[0], {"unknown": bool(found["unknown"])}
