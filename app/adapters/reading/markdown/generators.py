@@ -9,13 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from posixpath import join
 
-from app.adapters.reading.source_files import (
-    SourceFiles,
-    by_numbers,
-    front_matter,
-    front_matter_of,
-    page_names,
-)
+from app.adapters.reading.source_files import SourceFiles, by_numbers, front_matter_of, page_names
 from app.adapters.reading.table_of_contents import Entry, summary_entries, yaml_entries
 from app.adapters.reading.yaml_files import read_yaml, well_formed_value
 from app.domain.document import Site
@@ -108,8 +102,7 @@ def _literate_nav(
     for plugin in _list(settings.get("plugins")):
         if plugin == "literate-nav" or (isinstance(plugin, Mapping) and "literate-nav" in plugin):
             name = join(folder, _text(plugin, "literate-nav", "nav_file") or "SUMMARY.md")
-            text = files.settings(name) if files.has(name) else ""
-            yield from summary_entries(text[front_matter(text, name)[1] :])
+            yield from summary_entries(files.settings(name) if files.has(name) else "")
 
 
 def _myst(files: SourceFiles, config: str) -> Facts:
