@@ -201,13 +201,12 @@ def clearly_another_language(text: str, language: str) -> bool:
 
 
 def language_of_text(text: str) -> str:
-    """The language of a long text, by its script, else by its function words; Latin is "en".
+    """The language of a long text, by its script or, if others share it, its function words.
 
-    Languages of one script, such as Russian and Ukrainian, differ by their words.
+    Names in listings have Latin letters, and are function words of some languages.
     """
-    detected, script = language_of_words(words(text), "en"), _language_of_script(text, 0.5)
-    is_latin = not known_language(detected).script and detected not in _SAME_SCRIPT
-    return script if script and is_latin else detected
+    script, detected = _language_of_script(text, 0.4), language_of_words(words(text), "en")
+    return detected if _SAME_SCRIPT.get(detected, detected) == script else script or detected
 
 
 def without_words(text: str, common: Collection[str]) -> str:

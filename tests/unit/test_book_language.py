@@ -37,6 +37,15 @@ def test_what_the_site_says_counts_and_else_its_words(
     assert book(tmp_path, config, text) == {language}
 
 
+def test_pages_of_a_folder_of_translations_have_their_own_languages(tmp_path: Path) -> None:
+    short = "# Beispiel\n\nDer Hund und die Katze sind in dem Haus.\n"
+    chinese = "# 一\n\n" + "变量 let a 的值是 the object，它会被打印。\n" * 20
+    files = {"a.md": ENGLISH * 5, "b.md": SPANISH * 5, "c.md": chinese, "d.md": short}
+    read = read_folder(write_files(tmp_path, files | {"e.md": ENGLISH * 5}))
+    assert [page.language for page in read.documents] == ["en", "es", "zh", "en", "en"]
+    assert read.language == "en"
+
+
 @pytest.mark.parametrize(
     ("text", "language"),
     [

@@ -224,3 +224,75 @@ def test_an_exercise_is_found_by_its_label_else_by_its_place(
 def test_a_heading_that_asks_stands_for_its_exercise() -> None:
     told = _under("Why do owls hoot?", "To call. Correct!", BlockKind.EXERCISE)
     assert [one.passage.text for one in exercises(placed(told))] == ["Why do owls hoot?"]
+
+
+@pytest.mark.parametrize(
+    ("files", "pages"),
+    [
+        (
+            {"mkdocs.yml": "docs_dir: .\nnav: [docs/a.md, {Guide: guide/}, {More: 'more/*.md'}]"},
+            ["A /docs/a/", "Guide /guide/b/", "More /more/c/"],
+        ),
+        (
+            {
+                "mkdocs.yml": "docs_dir: .\nplugins: [search, {literate-nav: {nav_file: nav.md}}]",
+                "nav.md": "---\nhide: x\n---\n- [D](more/c.md)\n- [X](docs/a.md)\n",
+            },
+            ["D /more/c/", "X /docs/a/"],
+        ),
+        (
+            {"zensical.toml": "[project]\ndocs_dir = '.'\nnav = [{ 'D' = 'more/c.md' }]"},
+            ["D /more/c/"],
+        ),
+        (
+            {
+                "_config.yml": "permalink: /:title/\ncollections: {x: {}}",
+                "_x/e.md": "# E\n\nText.",
+                "f.md": "---\npermalink: /own/\n---\n# F\n\nText.",
+            },
+            ["A /docs/a/", "F /own/", "B /guide/b/", "C /more/c/", "E /x/e/"],
+        ),
+        (
+            {"index.md": "# I\n\nText.", "README.md": "# R\n\nText.", "AGENTS.md": "Text."},
+            [
+                "I /index.html",
+                "R /README.html",
+                "A /docs/a.html",
+                "B /guide/b.html",
+                "C /more/c.html",
+            ],
+        ),
+        (
+            {"SUMMARY.md": "- [D](more/c.md)\n", "README.md": "# R\n\nText."},
+            ["R /index.html", "D /more/c.html"],
+        ),
+        (
+            {
+                "config.yaml": "carpentry: x\nepisodes: [e.md, d.md]",
+                "episodes/d.md": "# D\n\nText.",
+                "episodes/e.md": "# E\n\nText.",
+                "learners/s.md": "# S\n\nText.",
+                "index.md": "# I\n\nText.",
+            },
+            ["I /index.html", "E /e.html", "D /d.html", "S /s.html"],
+        ),
+    ],
+    ids=["folders", "literate-nav", "Zensical", "Jekyll", "README", "GitBook", "Carpentries"],
+)
+def test_chapters_and_addresses_are_those_of_the_site(
+    files: dict[str, str], pages: list[str], tmp_path: Path
+) -> None:
+    common = {
+        f"{one}.md": f"# {one[-1].upper()}\n\nText." for one in ("docs/a", "guide/b", "more/c")
+    }
+    read = read_folder(write_files(tmp_path, common | files))
+    assert [f"{one.chapter} {one.url}" for one in read.documents] == pages
+
+
+def test_a_configured_address_comes_before_the_path_on_this_server(tmp_path: Path) -> None:
+    files = {"a.md": "# A\n\nText.", "_config.yml": "url: https://e.org\nbaseurl: /b"}
+    assert (
+        read_folder(write_files(tmp_path, files), base_url="/pages/x").base_url == "https://e.org/b"
+    )
+    (tmp_path / "_config.yml").unlink()
+    assert read_folder(tmp_path, base_url="/pages/x").base_url == "/pages/x"

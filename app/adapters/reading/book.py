@@ -1,6 +1,7 @@
 """Reads a folder of Markdown, a single file or a built site as a book."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from hashlib import sha256
@@ -31,6 +32,9 @@ _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
 _SAMPLE = 300
 """Paragraphs from which the language is detected."""
+_SHORT = 300
+"""Minimum characters of prose from which a page's own language is detected."""
+_PROSE = (BlockKind.PARAGRAPH, BlockKind.SOLUTION)
 _OUTPUT_FOLDERS = frozenset(
     "_build _site book build dist docs html out output public site www".split()
 )
@@ -140,9 +144,16 @@ def book_name(folder: Path) -> str:
 
 def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> Book:
     declared = site.language.partition("-")[0]
-    language = _language_of(documents) if declared in ("", _TEMPLATE_LANGUAGE) else declared
-    # A page in the language that the site declares is in the book's.
-    spoken = [language if one.language in ("", declared) else one.language for one in documents]
+    is_told = declared not in ("", _TEMPLATE_LANGUAGE)
+    language = declared if is_told else _language_of(documents)
+    # A page in the language that the site declares is in the book's, or in that of its words.
+    spoken = [
+        one.language
+        if one.language not in ("", declared)
+        else (language if is_told else _language_of([one], language))
+        for one in documents
+    ]
+    language = declared if is_told else Counter(spoken).most_common(1)[0][0]
     placed = tuple(
         replace(one, position=position, language=spoken[position])
         for position, one in enumerate(documents)
@@ -151,11 +162,12 @@ def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> B
     return Book(book_id, title, site.site, site.base_url, language, _version(placed), placed)
 
 
-def _language_of(documents: Sequence[Document]) -> str:
-    """Detect the language of the prose."""
+def _language_of(documents: Sequence[Document], default: str = "") -> str:
+    """Detect the language of the prose; `default`, if given, for a short one."""
     blocks = (block for page in documents for block in page.blocks)
-    prose = (block.text for block in blocks if block.kind is BlockKind.PARAGRAPH)
-    return language_of_text("\n".join(islice(prose, _SAMPLE)))
+    prose = (block.text for block in blocks if block.kind in _PROSE)
+    text = "\n".join(islice(prose, _SAMPLE))
+    return default if default and len(text) < _SHORT else language_of_text(text)
 
 
 def book_id_of(name: str) -> BookId:

@@ -24,6 +24,7 @@ _FRONT_MATTER = re.compile(
 _KEY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*(.*)$", re.MULTILINE)
 _DIGITS = re.compile(r"\d+")
 _FIRST = frozenset({"index", "_index", "readme", "intro"})
+_NO_PAGES = frozenset({"SUMMARY.md", "LICENSE.md", "AGENTS.md", "CLAUDE.md"})
 _NOT_UTF8 = "has a name that is not UTF-8: not read"
 
 
@@ -131,7 +132,7 @@ def page_names(files: SourceFiles, folder: str) -> list[str]:
 def _is_page(files: SourceFiles, name: str) -> bool:
     last = name.rpartition("/")[2]
     is_part = last.startswith("_") and last != "_index.md"
-    if is_part or last in ("SUMMARY.md", "LICENSE.md") or name.lower() == "summary.md":
+    if is_part or last in _NO_PAGES or name.lower() == "summary.md":
         return False
     if shown_name(name) != name:
         files.refuse(name, _NOT_UTF8)

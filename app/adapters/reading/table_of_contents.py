@@ -17,7 +17,7 @@ from app.adapters.reading.documents import PageInfo
 UNLISTED = "not in the table of contents: list them in the site's navigation to have them read"
 _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
 _COMMONMARK = MarkdownIt("commonmark")
-_FILE_KEYS = ("file", "local", "root", "url", "link")
+_FILE_KEYS = ("file", "local", "root", "url", "link", "pattern", "glob")
 _TITLE_KEYS = ("title", "caption", "label", "text")
 _CHILD_KEYS = ("parts", "chapters", "sections", "entries", "children", "items", "subtrees", "toc")
 _ATTRIBUTES = re.compile(r"\{:[^}]*\}")

@@ -4,7 +4,7 @@ Only what is simple and common is read. For anything else the built site is.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from posixpath import join
@@ -19,6 +19,8 @@ from app.domain.reading_budget import read_json, read_toml
 _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 """A number before a name of Docusaurus's; not that of a version or date."""
 _INDEX = ("index", "_index", "readme")
+_LESSON = ("episodes", "learners", "instructors", "profiles")
+"""Folders of a lesson of the Carpentries, in the order of its site."""
 _POSITIONS = ("sidebar_position", "weight", "nav_order", "order")
 """Where front matter says a page's place: Docusaurus, Hugo, Just the Docs, Starlight."""
 
@@ -41,8 +43,12 @@ class Facts:
 
 
 def _pages(files: SourceFiles, folder: str, end: str) -> dict[str, str]:
-    """Return file -> path of each page."""
-    return {name: _path(name, end) for name in _fronts(files, folder)}
+    """Return file -> path of each page; a README beside an index has its own name's."""
+    taken: dict[str, str] = {}
+    for name, front in _fronts(files, folder).items():
+        path = str(front.get("permalink") or _path(name, end)).lstrip("/")
+        taken[name.rpartition(".")[0] + end if path in taken else path] = name
+    return {name: path for path, name in taken.items()}
 
 
 def _path(name: str, end: str) -> str:
@@ -75,14 +81,25 @@ def _mkdocs(files: SourceFiles, config: str) -> Facts:
     settings = _settings(files, config)
     nav, given = settings.get("nav"), (_text(settings, "docs_dir"), "docs")
     folder = next((one for one in given if one and files.has_folder(one)), "")
+    listed = yaml_entries(nav) if isinstance(nav, list) else _literate_nav(files, folder, settings)
     return Facts(
         folder,
         _pages(files, folder, ".html" if settings.get("use_directory_urls") is False else "/"),
-        list(yaml_entries(nav)) if isinstance(nav, list) else None,
+        list(listed) or None,
         _text(settings, "site_name"),
         _text(settings, "theme", "language"),
         _text(settings, "site_url"),
     )
+
+
+def _literate_nav(
+    files: SourceFiles, folder: str, settings: Mapping[str, object]
+) -> Iterator[Entry]:
+    """Read the page that lists the others for the plug-in of this name."""
+    for plugin in _list(settings.get("plugins")):
+        if plugin == "literate-nav" or (isinstance(plugin, Mapping) and "literate-nav" in plugin):
+            name = join(folder, _text(plugin, "literate-nav", "nav_file") or "SUMMARY.md")
+            yield from summary_entries(files.settings(name) if files.has(name) else "")
 
 
 def _myst(files: SourceFiles, config: str) -> Facts:
@@ -106,26 +123,55 @@ def _plain(files: SourceFiles, config: str) -> Facts:
         locale = folder.rpartition("/")[2]
         pages = {file: join(locale, path) for file, path in _pages(files, folder, "").items()}
         return Facts(folder, pages, listed)
+    lesson = _settings(files, "config.yaml")
+    if "carpentry" in lesson:
+        return _lesson(files, lesson)
     summary = next((one for one in ("SUMMARY.md", "src/SUMMARY.md") if files.has(one)), "")
     book, folder = _settings(files, "_config.yml"), summary.rpartition("/")[0]
+    style = _text(book, "permalink")
+    end = "/" if style == "pretty" or style.endswith("/") else ".html"
+    pages = _pages(files, folder, end)
+    entries = list(summary_entries(files.settings(summary))) if summary else []
+    if entries and "README.md" in pages and "README.md" not in [one.target for one in entries]:
+        entries.insert(0, Entry(0, "", 0, "README.md"))  # GitBook's introduction
     return Facts(
         folder,
-        _pages(files, folder, ".html") | _collections(files, book),
-        list(summary_entries(files.settings(summary))) if summary else None,
+        pages | _collections(files, book, end),
+        entries or None,
         _text(book, "title"),
         base_url=_address(book),
     )
 
 
-def _collections(files: SourceFiles, settings: Mapping[str, object]) -> dict[str, str]:
+def _lesson(files: SourceFiles, settings: Mapping[str, object]) -> Facts:
+    """Read a lesson of the Carpentries' Workbench, which puts its pages beside each other."""
+    names = [f"{folder}/{name}" for folder in _LESSON for name in _list(settings.get(folder))]
+    found = _pages(files, "", ".html")
+    names += [one for folder in _LESSON for one in found if one.startswith(f"{folder}/")]
+    return Facts(
+        "",
+        {one: found[one].rpartition("/")[2] for one in ("index.md", *names) if one in found},
+        list(yaml_entries(["index.md", *names])),
+        _text(settings, "title"),
+        _text(settings, "lang"),
+        _text(settings, "url"),
+    )
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()
+
+
+def _collections(files: SourceFiles, settings: Mapping[str, object], end: str) -> dict[str, str]:
     """Return the pages of Jekyll's collections: those of `lessons` are in `_lessons`."""
     given = settings.get("collections")
     pages = {}
     for name in given if isinstance(given, Mapping) else ():
         for page in page_names(files, f"_{name}") if files.has_folder(f"_{name}") else ():
-            path = _text(given, name, "permalink") or "/:collection/:path.html"
-            own = page.rpartition(".")[0]
-            pages[f"_{name}/{page}"] = path.replace(":collection", name).replace(":path", own)
+            file, own = f"_{name}/{page}", page.rpartition(".")[0]
+            path = _text(front_matter_of(files, file), "permalink")
+            path = path or _text(given, name, "permalink") or f"/:collection/:path{end}"
+            pages[file] = path.replace(":collection", name).replace(":path", own)
     return pages
 
 
@@ -195,8 +241,10 @@ def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
 
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:
-    """Return the settings of a YAML file; {} if there is none or it is no table."""
-    found = read_yaml(files.settings(name), name) if name and files.has(name) else {}
+    """Return the settings of a file of YAML or Zensical; {} if it is missing or no table."""
+    text: str = files.settings(name) if name and files.has(name) else ""
+    is_toml = name.endswith(".toml")
+    found = read_toml(text, name).get("project") if is_toml else read_yaml(text, name)
     return found if isinstance(found, Mapping) else {}
 
 

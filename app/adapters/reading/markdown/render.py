@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
@@ -33,6 +34,12 @@ from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
 
 _IMPORT = re.compile(r"^import [^\n]* from [\"']", re.MULTILINE)
+_THEME = re.compile(r"^import [^\n]* from [\"']@theme/", re.MULTILINE)
+"""A component of Docusaurus's, which reads all its pages as MDX."""
+_CROSS_REFERENCE = re.compile(
+    r"`\]\[([^\[\]\n]{1,200})\]|\]\[([\w-]+(?:\.[\w-]+)+)\]|\[([^\[\]\n]{1,200})\]\[\]"
+)
+"""Links by the name of an object or heading of another page, which MkDocs's autorefs resolves."""
 _LINE_END = re.compile(r"\r\n?|\n")
 _INFO = re.compile(r"^\{?\.?(?P<language>[\w+#.-]+)(?![\w+#.=-])")
 _TITLE = re.compile(r"(?:title|caption|file|filename)=(?:\"([^\"]+)\"|'([^']+)')")
@@ -64,9 +71,12 @@ def render(source: str, site: Site, skip: int, file: str) -> tuple[str, list[str
     `skip` is the length of its front matter. Spans in the HTML are code points of `source`.
     FileRefused, with the line, if it is nested too deeply or has too many tokens.
     """
-    is_mdx = site is Site.DOCUSAURUS or file.endswith(".mdx")
+    is_mdx = site is Site.DOCUSAURUS or file.endswith(".mdx") or bool(_THEME.search(source))
     md = parser(site, is_mdx)
     env: dict[str, Any] = {"unknown": [], "site": site, "file": file}
+    if site is Site.MKDOCS:
+        names = (name[name.lastindex or 0] for name in _CROSS_REFERENCE.finditer(source))
+        env["references"] = {normalizeReference(one): {"href": "", "title": ""} for one in names}
     # The pages of doc-builder have no imports, and formulas with braces.
     env["mdx"] = site is Site.DOCUSAURUS or (is_mdx and bool(_IMPORT.search(source)))
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]

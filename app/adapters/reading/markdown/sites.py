@@ -1,7 +1,7 @@
 """Folders of Markdown: which files are pages, in which order, under which URL."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
@@ -9,7 +9,7 @@ from posixpath import join, normpath
 from app.adapters.reading.documents import OpenedBook, PageInfo
 from app.adapters.reading.markdown.generators import READERS, Facts
 from app.adapters.reading.source_files import SourceFiles
-from app.adapters.reading.table_of_contents import UNLISTED, listed_pages
+from app.adapters.reading.table_of_contents import UNLISTED, Entry, listed_pages
 from app.domain.characters import is_well_formed
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError, InputError
@@ -38,6 +38,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
     """Open a folder. BookError, with what to do, if it has no page that can be read.
 
     A `version` is served below the configured address, as mike does for MkDocs.
+    A `base_url` without a host is that of a book that configures none.
     """
     site, config = recognised(files, site)
     facts = READERS[site](files, config)
@@ -45,7 +46,8 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
     warnings += [] if config else _configured_below(files)
     try:
         configured = f"{facts.base_url.rstrip('/')}/{version}"
-        base = (encoded_url(base_url) or _checked_address(configured)).rstrip("/")
+        given = "" if base_url.startswith("/") else encoded_url(base_url)
+        base = (given or _checked_address(configured)).rstrip("/") or base_url
     except InputError as error:
         base = ""
         warnings.append(SourceWarning(f"left out: {error}", config, 0))
@@ -58,7 +60,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
     orphans = [join(facts.folder, name) for name in facts.pages if name not in names]
     return OpenedBook(
         site,
-        facts.title or listed[0].title,
+        facts.title,
         base,
         facts.language,
         [
@@ -128,8 +130,20 @@ def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:
     known |= {**{name: name for name in facts.pages}, **facts.names, "": ""}
     entries = []
     for entry in facts.entries:
+        if below := _matching(entry.target, facts.pages):
+            entries += [entry._replace(target="")] if entry.title else []
+            depth = entry.depth + bool(entry.title)
+            entries += [Entry(depth, "", 0, one) for one in below]
+            continue
         name = known.get(normpath(entry.target.lstrip("/")) if entry.target else "")
         if name is None and "://" not in entry.target:
             files.refuse(entry.target, "listed in the contents, but no page that can be read")
         entries.append(entry._replace(target=name or ""))
     return listed_pages({"": entries})
+
+
+def _matching(target: str, names: Iterable[str]) -> list[str]:
+    """Return the pages of an entry that is a folder or pattern, such as `guide/` or `api/*.md`."""
+    start, star, _ = target.lstrip("./").partition("*")
+    is_folder = star or (start and target.endswith("/"))
+    return [name for name in names if name.startswith(start)] if is_folder else []

@@ -11,21 +11,26 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 from app.adapters.reading.inline import UNKNOWN
+from app.domain.document import Site
 
 UNRESOLVED = "unresolved"
 """Type of the token of what is left out of a line; a heading's id may need it."""
-_SILENT = r"(?P<silent>\{/\*.*?\*/\}|\{:[^{}\n]{0,400}\}|\{% *(?:end)?raw *%\})"
-"""Within a line: comments of MDX, attribute lists of kramdown, marks around text as it is."""
+_SILENT = (
+    r"(?P<silent>\{/\*.*?\*/\}|\{:[^{}\n]{0,400}\}|\{% *(?:end)?raw *%\}"
+    r"|(?P<list>\{ ?[#.][\w-][^{}\n]{0,400}\}(?=[ \t]*(?:\n|\Z))))"
+)
+"""Within a line: comments of MDX, attribute lists of kramdown and at its end those of MkDocs, marks
+around text as it is."""
 _UNKNOWN = r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}"
 TEMPLATE = re.compile(_UNKNOWN)
 _IN_LINE = re.compile(rf"{_SILENT}|(?P<unknown>{_UNKNOWN})", re.DOTALL)
 _IN_MDX = re.compile(
-    rf"{_SILENT}|(?P<blank>\{{\s*(['\"`])\s*\3\s*\}})"
+    rf"{_SILENT}|(?P<blank>\{{\s*(?P<quote>['\"`])\s*(?P=quote)\s*\}})"
     rf"|(?P<unknown>{_UNKNOWN}|\{{(?!#)[^{{}}\n]{{0,400}}\}})",
     re.DOTALL,
 )
 """With the expressions of MDX; one that is a blank is often written at the end of a line."""
-_ID = re.compile(r"\{:[^{}]*#([^\s{}]+)")
+_ID = re.compile(r"\{[^{}]*#([^\s{}]+)")
 _SILENT_LINE = re.compile(
     r"(?:\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^"
     r"|\{% *(?:raw|endraw|comment|endcomment) *%\})\s*$",
@@ -108,9 +113,10 @@ def _inline(state: StateInline, silent: bool) -> bool:
         return False
     pattern = _IN_MDX if state.env["mdx"] else _IN_LINE
     found = pattern.match(state.src, state.pos)
-    if found is None:
+    if found is None or (found["list"] and state.env["site"] is Site.MYST):
         return False
     if not silent:
+        state.pending = state.pending.rstrip() if found["list"] else state.pending
         state.pending += " " if found.lastgroup == "blank" else ""
         token = state.push(UNRESOLVED, "", 0)
         token.content, token.meta = found[0], {"unknown": bool(found["unknown"])}
