@@ -136,3 +136,14 @@ def test_of_unspaced_questions_the_section_of_that_name_is_first(run: Run, tmp_p
         assert answer["passages"][0]["heading_path"] == [section]
     # Words of a question alone are no reason to answer.
     assert run("ask", "请问什么是红烧肉？", "--book", "zh", "--json").json()["refused"]
+
+
+def test_what_is_asked_for_may_be_named_by_the_heading_alone(run: Run, tmp_path: Path) -> None:
+    """A reference documents many small functions, which share a chunk."""
+    told = {"isOwl": "Returns true for a bird that hunts.", "hasEars": "Returns the tufts."}
+    sections = "".join(f"## `{name}`\n\n{text}\n\n" for name, text in told.items())
+    write_files(tmp_path / "owls", {"utils.md": f"# Utilities\n\nFor reuse.\n\n{sections}"})
+    assert run("ingest", tmp_path / "owls", "--json").code == 0
+    for name, text in told.items():
+        body = run("ask", f"what is {name}", "--json").json()
+        assert (body["confidence"], body["answer"]) == ("answered", text)

@@ -69,18 +69,21 @@ def test_a_program_reads_progress_and_errors_as_json_lines(run: Run, book: Path)
 
 def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path) -> None:
     at = ("--base-url", "https://lamps.example")
-    lines = "".join(f'<div style="display: none">Dim {number}</div>\n\n' for number in range(25))
+    hidden = '<div style="display: none">Dim</div>\n\n'
+    pages = {
+        f"src/page{number}.md": f"# Page {number}\n\nA lamp.\n\n{hidden}" for number in range(25)
+    }
     files = {
         "book.toml": '[book]\ntitle = "Lamps"\n',
-        "src/SUMMARY.md": "# Summary\n\n- [Page](page.md)\n",
-        "src/page.md": f"# Page\n\nA lamp.\n\n{lines}",
+        "src/SUMMARY.md": "".join(f"- [Page]({name.removeprefix('src/')})\n" for name in pages),
+        **pages,
     }
     write_files(book, files)
     result = run("ingest", book, *at, "--json")
     assert result.code == 0
     warnings = result.json()["warnings"]
     assert len(warnings) == 25
-    assert warnings[0].startswith("src/page.md: hidden text")
+    assert warnings[0].startswith("src/page0.md: hidden text")
     told = [line for line in result.err.splitlines() if line.startswith("warning: ")]
     assert told[:20] == [f"warning: {warning}" for warning in warnings[:20]]
     assert told[20] == "warning: and 5 more (--json lists all)"

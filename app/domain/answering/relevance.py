@@ -79,7 +79,7 @@ class ScoredUnit:
     features: Features
     score: float
     answers: bool
-    """Whether it has a term of the question, defines it, or needs neither."""
+    """Whether it or the heading above it has a term of the question, or it needs none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +166,7 @@ class Relevance:
         passage, question = one.source.passage, self.question
         lead_in = question.terms(one.lead_in)
         around = question.terms(" ".join((*passage.heading_path, passage.text)))
+        headed = self._weight(question.terms(" ".join(passage.heading_path[-1:])))
         is_listing = passage.kind is BlockKind.CODE
         evidence = _LISTING if is_listing and passage.kind not in question.asked_kinds else 1.0
         for unit in one.units:
@@ -180,7 +181,7 @@ class Relevance:
                 caption=float(passage.kind is BlockKind.FIGURE),
             )
             score = sum(map(mul, features, self.weights), 0.0)
-            answers = self.translated or bool(features.coverage or features.definition)
+            answers = self.translated or bool(features.coverage or features.definition or headed)
             yield ScoredUnit(unit, features, score, answers)
 
     def _weight(self, terms: Set[int]) -> float:

@@ -16,6 +16,7 @@ TermsOf: TypeAlias = Callable[[str, str], list[int]]
 # Approximate: used for scores only, never to cut text that is shown.
 # One character class in front makes the search four times as fast.
 _SENTENCE_END = re.compile(r"[.!?。！？\n](?:(?<=[.!?])\s+|(?<=[。！？])|(?<=\n)\n*)")
+_NO_SENTENCES = (BlockKind.HEADING, BlockKind.CODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Sentence:
 @dataclass(frozen=True, slots=True)
 class ChunkTerms:
     terms: frozenset[int]
-    """All terms, those of the heading path and of listings included."""
+    """All terms, those of the headings and of listings included."""
     sentences: tuple[Sentence, ...]
     heading: tuple[int, ...]
     defined: frozenset[tuple[int, ...]]
@@ -49,8 +50,8 @@ def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
             if (terms := tuple(terms_of(text, chunk.language)))
         ]
     heading = tuple(terms_of(" ".join(chunk.heading_path), chunk.language))
-    listings = [one.text for one in chunk.own_passages if one.kind is BlockKind.CODE]
-    every = (*(one.terms for one in found), terms_of("\n".join(listings), chunk.language))
+    others = "\n".join(one.text for one in chunk.own_passages if one.kind in _NO_SENTENCES)
+    every = (*(one.terms for one in found), terms_of(others, chunk.language))
     return ChunkTerms(
         frozenset(heading).union(*every),
         tuple(found),
@@ -93,6 +94,6 @@ def sentences(passage: Passage) -> list[str]:
 
     A listing as one sentence would hold more of a question's words than any sentence of prose.
     """
-    if passage.kind in (BlockKind.HEADING, BlockKind.CODE):
+    if passage.kind in _NO_SENTENCES:
         return []
     return _SENTENCE_END.split(passage.text)
