@@ -23,6 +23,8 @@ _BEFORE_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)")
 _SHORT_WORD = 3
 """Letters of words that may be in lower case in a title: "of", "the"."""
 
+_PUNCTUATION = "?!.,;:-–—…¿¡"
+
 
 @dataclass(frozen=True, slots=True)
 class SearchText:
@@ -32,7 +34,9 @@ class SearchText:
 
     @property
     def words(self) -> list[str]:
-        return words(self.text)
+        """Its words, and what stands alone between them, such as the operator `..=`."""
+        parts = (words(part) or [part] * (part not in _PUNCTUATION) for part in self.text.split())
+        return [one for part in parts for one in part]
 
     @property
     def names(self) -> set[str]:

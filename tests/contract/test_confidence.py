@@ -147,3 +147,16 @@ def test_what_is_asked_for_may_be_named_by_the_heading_alone(run: Run, tmp_path:
     for name, text in told.items():
         body = run("ask", f"what is {name}", "--json").json()
         assert body["answer"].endswith(text)
+
+
+def test_an_operator_is_asked_for_by_its_symbol(run: Run, tmp_path: Path) -> None:
+    """Of a long table the rows around the one that answers are shown."""
+    signs = ("+=", "-=", "..=", "<<", "&&", "==", "!=", "->", "=>")
+    rows = "".join(
+        f"| `{one}` | operator of owls | meaning {at} |\n" for at, one in enumerate(signs * 4)
+    )
+    table = f"| Operator | Use | Meaning |\n|---|---|---|\n{rows}| `%%` | owl | sense of wonder |\n"
+    write_files(tmp_path / "owls", {"operators.md": f"# Operators\n\nOf owls.\n\n{table}"})
+    assert run("ingest", tmp_path / "owls", "--json").code == 0
+    answer = run("ask", "what does the %% operator mean?", "--json").json()["answer"]
+    assert "sense of wonder" in answer
