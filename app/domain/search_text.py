@@ -22,8 +22,7 @@ _BEFORE_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)")
 """The blank of "Qu'est-ce que l'osmose ?", which makes the question mark a term."""
 _SHORT_WORD = 3
 """Letters of words that may be in lower case in a title: "of", "the"."""
-
-_PUNCTUATION = "?!.,;:-–—…¿¡"
+_PUNCTUATION = frozenset("?!.,;:-–—…¿¡")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,8 @@ class SearchText:
     @property
     def words(self) -> list[str]:
         """Its words, and what stands alone between them, such as the operator `..=`."""
-        parts = (words(part) or [part] * (part not in _PUNCTUATION) for part in self.text.split())
-        return [one for part in parts for one in part]
+        parts = (part for part in self.text.split() if part not in _PUNCTUATION)
+        return [one for part in parts for one in words(part) or [part]]
 
     @property
     def names(self) -> set[str]:

@@ -6,7 +6,14 @@ from functools import partial
 from itertools import chain
 
 from app.domain.answer import Answer, AnswerMode, AnswerPassage, Source
-from app.domain.answering.chapters import Chapter, is_in_section, opening, page_of, summary
+from app.domain.answering.chapters import (
+    Chapter,
+    heading_numbered,
+    is_below,
+    opening,
+    page_of,
+    summary,
+)
 from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.follow_ups import Suggestion, suggestions
@@ -93,10 +100,10 @@ class ConsultChapters:
     ) -> Consultation | None:
         """Return a context with the opening of the section with this number as the answer."""
         every = [*chain.from_iterable([await self._chunks(one) for one in chapters])]
-        number = intent.section
-        chunks = [one for one in every if any(is_in_section(held, number) for held in one.passages)]
+        heading = heading_numbered(intent.section)
+        chunks = [one for one in every if any(is_below(held, heading) for held in one.passages)]
         passages = context_of(chunks, self.consult.retrieve.count_tokens)
-        own = [one for one in passages if is_in_section(one.passage, number)]
+        own = [one for one in passages if is_below(one.passage, heading)]
         context, prepared = opening(own, self.consult.context_tokens)
         if not prepared.text:
             return None
@@ -112,12 +119,11 @@ class ConsultChapters:
         chunks = await self._chunks(chapter)
         passages = context_of(chunks, self.consult.retrieve.count_tokens)
         language, quizzes = chunks[0].language, intent.kind is IntentKind.QUIZ
-        lexical = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
         context: Sequence[ContextPassage]
         if quizzes:
             context = exercises(passages)[:QUIZ_QUESTIONS]
             if not context:
-                return _questions(chunks, lexical, intent)
+                return _questions(chunks, self._terms(language), intent)
             prepared = whole(context)
         else:
             budget = self.consult.context_tokens
@@ -135,17 +141,18 @@ class ConsultChapters:
         request: AskRequest,
         scope: BookScope,
     ) -> Consultation:
+        """Return a consultation whose prepared answer quotes this context of these chunks."""
         language = chunks[0].language
-        lexical = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
+        terms = self._terms(language)
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         analysis = QuestionAnalysis(
-            lexical,
+            terms,
             language,
             {},
             words=frozenset(words(request.question)),
             asked_in=intent.language,
-            own_terms=lexical(request.question),
+            own_terms=terms(request.question),
         )
         return Consultation(
             request,
@@ -157,6 +164,9 @@ class ConsultChapters:
             prepared=prepared,
             verbatim=intent.kind is IntentKind.QUIZ,
         )
+
+    def _terms(self, language: str) -> Terms:
+        return partial(self.consult.retrieve.analysis.lexical.terms, language=language)
 
     async def _chunks(self, chapter: Chapter) -> list[Chunk]:
         files = SearchFilter(books=(chapter.book,), files=chapter.files)

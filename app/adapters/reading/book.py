@@ -32,8 +32,9 @@ _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
 _SAMPLE = 300
 """Paragraphs from which the language is detected."""
-_SHORT = 300
-"""Minimum characters of prose from which a page's own language is detected."""
+_PAGE_SAMPLE = 20
+_LEAST_SAMPLE = 300
+"""The same of a page, and the least characters of them."""
 _PROSE = (BlockKind.PARAGRAPH, BlockKind.SOLUTION)
 _OUTPUT_FOLDERS = frozenset(
     "_build _site book build dist docs html out output public site www".split()
@@ -150,7 +151,7 @@ def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> B
     spoken = [
         one.language
         if one.language not in ("", declared)
-        else (language if is_told else _language_of([one], language))
+        else (language if is_told else _language_of_page(one, language))
         for one in documents
     ]
     language = declared if is_told else Counter(spoken).most_common(1)[0][0]
@@ -162,12 +163,20 @@ def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> B
     return Book(book_id, title, site.site, site.base_url, language, _version(placed), placed)
 
 
-def _language_of(documents: Sequence[Document], default: str = "") -> str:
-    """Detect the language of the prose; `default`, if given, for a short one."""
+def _language_of(documents: Sequence[Document]) -> str:
+    """Detect the language of the prose."""
+    return language_of_text(_prose(documents, _SAMPLE))
+
+
+def _language_of_page(page: Document, book: str) -> str:
+    """Detect the language of a page; that of the book if it has little prose."""
+    prose = _prose([page], _PAGE_SAMPLE)
+    return language_of_text(prose) if len(prose) >= _LEAST_SAMPLE else book
+
+
+def _prose(documents: Sequence[Document], most: int) -> str:
     blocks = (block for page in documents for block in page.blocks)
-    prose = (block.text for block in blocks if block.kind in _PROSE)
-    text = "\n".join(islice(prose, _SAMPLE))
-    return default if default and len(text) < _SHORT else language_of_text(text)
+    return "\n".join(islice((one.text for one in blocks if one.kind in _PROSE), most))
 
 
 def book_id_of(name: str) -> BookId:

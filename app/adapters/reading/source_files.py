@@ -25,6 +25,7 @@ _KEY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*(.*)$", re.MULTILINE)
 _DIGITS = re.compile(r"\d+")
 _FIRST = frozenset({"index", "_index", "readme", "intro"})
 _NO_PAGES = frozenset({"SUMMARY.md", "LICENSE.md", "AGENTS.md", "CLAUDE.md"})
+"""Files for a generator, lawyers and agents. In lower case, a chapter may have such a name."""
 _NOT_UTF8 = "has a name that is not UTF-8: not read"
 
 

@@ -131,11 +131,14 @@ def opening(
     return context, answer_of([ChosenPassage(shown)] if shown else [], titled=True)
 
 
-def is_in_section(passage: Passage, number: str) -> bool:
-    """Whether a heading above the passage has this number: "10.4 Lists", "Section 10.4"."""
-    heading = re.compile(
-        rf"(?:(?:§|{SECTION_NOUNS}|{CHAPTER_NOUNS})\s*)?{re.escape(number)}(?!\.?\d)", re.IGNORECASE
-    )
+def heading_numbered(number: str) -> re.Pattern[str]:
+    """Compile a pattern of headings with this number: "10.4 Lists", "Section 10.4"."""
+    nouns = rf"(?:§|{SECTION_NOUNS}|{CHAPTER_NOUNS})"
+    return re.compile(rf"(?:{nouns}\s*)?{re.escape(number)}(?!\.?\d)", re.IGNORECASE)
+
+
+def is_below(passage: Passage, heading: re.Pattern[str]) -> bool:
+    """Whether a heading above the passage begins like this."""
     return any(map(heading.match, passage.heading_path))
 
 

@@ -25,6 +25,8 @@ _NAMED_FENCE = re.compile(
 _CONTAINER = re.compile(
     r"\s*(?:\{\s*)?\.?(?P<name>[A-Za-z][\w:.+-]*)?(?:[^{}\[\]\n]*\})?(?P<argument>.*)", re.DOTALL
 )
+_OPENINGS = {"fence": (_FENCE, _NAMED_FENCE), "colon_fence": (_CONTAINER,)}
+"""By the type of a token, what its first line may be."""
 _ATTRIBUTES = re.compile(r"\{[^{}]*\}\Z")
 _OPTION = re.compile(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)\n?")
 _TABLE = tomllib.loads(Path(__file__).with_name("directives.toml").read_text("utf-8"))
@@ -39,7 +41,8 @@ _INDENTED = re.compile(
     r"(?: *\"(?P<title>.*)\")?\s*$"
 )
 """The first line of an admonition or tab of MkDocs, whose body is indented."""
-_OBJECT = re.compile(r":::[ \t]+(?P<name>\w+(?:\.\w+)+)(?P<title>)[ \t]*$")
+_DOTTED = re.compile(r"\w+(?:\.\w+)+")
+_OBJECT = re.compile(rf":::[ \t]+(?P<name>{_DOTTED.pattern})(?P<title>)[ \t]*$")
 """The first line of what mkdocstrings takes from source code; its options are indented."""
 _SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
 """The first line of a block of PyMdown's, which ends with the same slashes."""
@@ -62,10 +65,8 @@ def _directives(state: StateCore) -> None:
 def _replaced(tokens: list[Token], state: StateCore, depth: int) -> list[Token]:
     result: list[Token] = []
     for token in tokens:
-        pattern = {"fence": _FENCE, "colon_fence": _CONTAINER}.get(token.type)
-        found = pattern.match(token.info) if pattern and depth <= _DEPTH else None
-        if pattern is _FENCE and not found and depth <= _DEPTH:
-            found = _NAMED_FENCE.match(token.info)
+        patterns = _OPENINGS.get(token.type, ()) if depth <= _DEPTH else ()
+        found = next(filter(None, (one.match(token.info) for one in patterns)), None)
         result += _tokens(found, token, state, depth) if found else [token]
     return result
 
@@ -73,8 +74,8 @@ def _replaced(tokens: list[Token], state: StateCore, depth: int) -> list[Token]:
 def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) -> list[Token]:
     """Return what a directive becomes: a listing, a formula, or an element with its content."""
     name = (found["name"] or "").lower()
-    other = "unknown" if _OBJECT.match(f"::: {name}") else "admonition" if name else "frame"
-    role = _ROLES.get(name, other)
+    other = "unknown" if _DOTTED.fullmatch(name) else "admonition"
+    role = _ROLES.get(name, other if name else "frame")
     if role == "cell":
         return [token]
     argument = _title(found["argument"])
@@ -157,11 +158,7 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return True
     indent = state.sCount[start] + (0 if slashed else _INDENT)
     last = start + 1
-    while last < end and (
-        _line(state, last) != slashed["mark"]
-        if slashed
-        else state.isEmpty(last) or state.sCount[last] >= indent
-    ):
+    while last < end and _is_inside(state, last, indent, slashed["mark"] if slashed else ""):
         last += 1
     name = found["name"] or "tab-item"
     title = found["name"].title() if found["title"] is None else found["title"].strip()
@@ -174,5 +171,9 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-def _line(state: StateBlock, at: int) -> str:
-    return state.src[state.bMarks[at] + state.tShift[at] : state.eMarks[at]].strip()
+def _is_inside(state: StateBlock, at: int, indent: int, closing: str) -> bool:
+    """Whether a line is in a block that ends before a line `closing`, or before a lesser indent."""
+    if closing:
+        line = state.src[state.bMarks[at] + state.tShift[at] : state.eMarks[at]]
+        return line.strip() != closing
+    return state.isEmpty(at) or state.sCount[at] >= indent

@@ -54,7 +54,6 @@ def unresolved_plugin(md: MarkdownIt, is_mdx: bool) -> None:
     md.block.ruler.before("fence", "unresolved", _line, ends)  # type: ignore[arg-type]
     if is_mdx:
         md.block.ruler.before("fence", "module", _module)
-        md.block.ruler.before("html_block", "summary", _summary, ends)  # type: ignore[arg-type]
     md.inline.ruler.before("escape", "unresolved", _inline)
     md.add_render_rule(UNRESOLVED, _shown)
 
@@ -89,20 +88,6 @@ def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     while not silent and start < end and state.bMarks[start] < found.end():
         start += 1
         state.line = start
-    return True
-
-
-def _summary(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
-    """Read the line of a `<summary>`: in MDX, it and what is below it are Markdown."""
-    line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]].strip()
-    inside = line.removeprefix("<summary>").removesuffix("</summary>")
-    if len(inside) + len("<summary></summary>") != len(line):
-        return False
-    if not silent:
-        token = state.push("html_block", "", 0)
-        token.map = [start, start + 1]
-        token.content = f"<summary>{inline_html(state.md, inside, state.env)}</summary>"
-        state.line = start + 1
     return True
 
 
