@@ -38,7 +38,6 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
     """Open a folder. BookError, with what to do, if it has no page that can be read.
 
     A `version` is served below the configured address, as mike does for MkDocs.
-    A `base_url` without a host is that of a book that configures none.
     """
     site, config = recognised(files, site)
     facts = READERS[site](files, config)
@@ -46,8 +45,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
     warnings += [] if config else _configured_below(files)
     try:
         configured = f"{facts.base_url.rstrip('/')}/{version}"
-        given = "" if base_url.startswith("/") else encoded_url(base_url)
-        base = (given or _checked_address(configured)).rstrip("/") or base_url
+        base = (encoded_url(base_url) or _checked_address(configured)).rstrip("/")
     except InputError as error:
         base = ""
         warnings.append(SourceWarning(f"left out: {error}", config, 0))
