@@ -31,6 +31,11 @@ _DESTINATION = re.compile(
 )
 """A link's destination with a template in it, or a file's name with blanks, as MkDocs takes it."""
 _IN_LINE = re.compile(rf"{_SILENT}|(?P<unknown>{_UNKNOWN})", re.DOTALL)
+_FORMULA = re.compile(
+    r"\{\{[<%] *(?P<name>math|katex)\b[^{}\n]*\}\}(?P<tex>.{1,400}?)\{\{[<%] */(?P=name) *[%>]\}\}",
+    re.DOTALL,
+)
+"""Shortcodes of Hugo's themes round a formula."""
 _IN_MDX = re.compile(
     rf"{_SILENT}|(?P<blank>\{{\s*(?P<quote>['\"`])\s*(?P=quote)\s*\}})"
     rf"|(?P<unknown>{_UNKNOWN}|\{{(?!#)[^{{}}\n]{{0,400}}\}})",
@@ -111,6 +116,11 @@ def _inline(state: StateInline, silent: bool) -> bool:
         return _role(state, silent)
     if state.src[state.pos] != "{":
         return False
+    if formula := _FORMULA.match(state.src, state.pos):
+        if not silent:
+            state.push("math_inline", "math", 0).content = formula["tex"].strip("$ \n")
+        state.pos = formula.end()
+        return True
     pattern = _IN_MDX if state.env["mdx"] else _IN_LINE
     found = pattern.match(state.src, state.pos)
     if found is None or (found["list"] and state.env["site"] is Site.MYST):
