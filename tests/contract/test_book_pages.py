@@ -224,7 +224,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     shown = ("ok.png", "../secret.png", "../../../../etc/passwd", "link.png", "large.gif", "a.txt")
     page = "# Owls\n\nOwls hunt.\n\n" + "\n\n".join(f"![x]({name}) here" for name in shown)
     images = {"ok.png": PIXEL, "unnamed.png": PIXEL, "large.gif": b"x" * 10_000_001}
-    owls = write_files(folder / "owls", {"page.md": page, "a.txt": "text", **images})
+    home = {"index.md": "---\npermalink: /\n---\n\nWelcome.\n"}
+    owls = write_files(folder / "owls", {"page.md": page, "a.txt": "text", **images, **home})
     (owls / "link.png").symlink_to(folder / "secret.png")
     title = "`<script>alert(1)</script><img src=x>`"
     bats = write_files(folder / "bats", {"page.md": f"# {title}\n\nBats sleep.\n"})
@@ -235,7 +236,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("path", ["owls/page.html", "owls/ok.png"])
+@pytest.mark.parametrize("path", ["owls/page.html", "owls/ok.png", "owls/index.html"])
 def test_pages_and_their_images_are_served(path: str, served: httpx.Client) -> None:
     assert served.get(f"/pages/{path}").status_code == 200
 

@@ -14,7 +14,7 @@ from app.domain.reading_budget import BUDGET, check_size, read_toml
 from app.services.safe_paths import IRREGULAR, OUTSIDE, decoded, file_inside, shown_name
 
 PAGE_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown", ".ipynb")
-_SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__"})
+_SKIPPED = frozenset({"node_modules", "site-packages", "vendor", "__pycache__"})
 _OUTPUT = frozenset({"build", "dist", "book", "public", "site"})
 """Folders into which generators write, besides those that begin with `_`."""
 _FRONT_MATTER = re.compile(

@@ -55,6 +55,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
     listed = _listed(files, facts)
     if not listed:
         raise BookError(_NO_PAGE, str(files.root))
+    home = "index.html" if site is Site.PLAIN else ""  # the server stores its pages by their names
     names = {one.file for one in listed}
     names |= {one for one in facts.pages if PurePosixPath(one).name in _REPOSITORY}
     orphans = [join(facts.folder, name) for name in facts.pages if name not in names]
@@ -67,7 +68,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
             replace(
                 one,
                 file=join(facts.folder, one.file),
-                url=f"{base}/{encoded_path(facts.pages[one.file].lstrip('/'))}",
+                url=f"{base}/{encoded_path(facts.pages[one.file].lstrip('/') or home)}",
             )
             for one in listed
         ],
