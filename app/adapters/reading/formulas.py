@@ -1,7 +1,9 @@
 """Formulas of a page as TeX: KaTeX, MathJax 2 to 4, arithmatex, pandoc's spans and MathML."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 
 from lxml.html import HtmlElement
 
@@ -23,27 +25,11 @@ _COMMENT = re.compile(r"(?<!\\)%")
 """Begins a TeX comment, which would hide the rest; Markdown removes the backslash of `\\%`."""
 _NUMBER = re.compile(r"\(([\w.]+)\)")
 _SYMBOLS = {"\u2061": "", "\u2062": "", "\u2063": "", "\u2212": "-", "\u00a0": " "}
-_TEMPLATES = {
-    "mfrac": r"\frac{{{}}}{{{}}}",
-    "mroot": r"\sqrt[{1}]{{{0}}}",
-    "msub": "{{{}}}_{{{}}}",
-    "msup": "{{{}}}^{{{}}}",
-    "msubsup": "{{{}}}_{{{}}}^{{{}}}",
-    "munder": "{{{}}}_{{{}}}",
-    "mover": "{{{}}}^{{{}}}",
-    "munderover": "{{{}}}_{{{}}}^{{{}}}",
-}
-"""TeX of elements of MathML with a fixed number of children."""
+_MATHML: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_name("mathml.toml").read_text("utf-8")
+)
+_TEMPLATES, _AROUND, _BETWEEN = (_MATHML[one] for one in ("children", "around", "between"))
 _CHILDREN = dict.fromkeys(_TEMPLATES, 2) | {"msubsup": 3, "munderover": 3}
-_AROUND = {
-    "msqrt": r"\sqrt{{{}}}",
-    "mtr": r"{} \\ ",
-    "mtable": r"\begin{{matrix}}{}\end{{matrix}}",
-    "mtext": r"\text{{{}}}",
-    "mfenced": "({})",
-}
-"""TeX of all children."""
-_BETWEEN = {"mtr": " & ", "mfenced": ", "}
 
 
 def delimited(text: str) -> Iterator[tuple[str, bool, str]]:

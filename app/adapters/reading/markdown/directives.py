@@ -46,17 +46,18 @@ _OBJECT = re.compile(rf":::[ \t]+(?P<name>{_DOTTED.pattern})(?P<title>)[ \t]*$")
 """The first line of what mkdocstrings takes from source code; its options are indented."""
 _SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
 """The first line of a block of PyMdown's, which ends with the same slashes."""
+_PAIRED_ROLES = ("admonition", "frame", "details", "tab", "formula")
+_PAIRED_NAMES = " ".join(_TABLE[role]["names"] for role in _PAIRED_ROLES).split()
 _PAIRED = re.compile(
-    r"\{(?:\{[<%]|%-?)[ \t]*(?P<name>[a-z][\w-]*)(?:[ \t]+(?P<language>[\w+#.-]+)(?![\w=+#.-]))?"
-    r"(?:[^{}\n]*?(?:\b(?:title|name|header)=|[ \t])([\"'])(?P<title>[^{}\n]*?)\3)?"
+    rf"\{{(?:\{{[<%]|%-?)[ \t]*(?P<name>highlight|{'|'.join(_PAIRED_NAMES)})(?![\w-])"
+    r"(?:(?<=highlight)[ \t]+(?P<language>[\w+#.-]+)"
+    r"|[^{}\n]*?(?:\b(?:title|name|header)=|[ \t])([\"'])(?P<title>[^{}\n]*?)\3)?"
     r"[^{}\n]*\}{1,2}[ \t]*$"
 )
 """The first line of a shortcode of Hugo's, or a tag of Jekyll's or GitBook's, that has an end."""
-_PAIRED_ROLES = frozenset({"admonition", "frame", "details", "tab", "formula"})
 _SETTINGS = re.compile(r"(?:[ \t]{4,}\S.*\n)+")
 _INDENT = 4
-_LONGEST = 500
-"""Lines of what has an end."""
+_LONGEST = 500  # lines of what has an end
 
 
 def directives_plugin(md: MarkdownIt) -> None:
@@ -160,9 +161,6 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     line = state.src[begin : state.eMarks[start]]
     slashed, paired = _SLASHED.match(line), _PAIRED.match(line)
-    is_listing = paired is not None and paired["name"] == "highlight"
-    if paired and not is_listing and _ROLES.get(paired["name"]) not in _PAIRED_ROLES:
-        paired = None
     found = slashed or paired or _INDENTED.match(line) or _OBJECT.match(line)
     if found is None or state.is_code_block(start):
         return False
@@ -174,10 +172,11 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         last += 1
     if silent or (paired and last == limit):
         return last < limit or not paired
-    title = found["language" if is_listing else "title"]
-    title = (name.title() if not paired else "") if title is None else title.strip()
+    title = found["title"]
+    if title is None:
+        title = (paired["language"] or "") if paired else name.title()
     token = state.push("colon_fence", "", 0)
-    token.info, token.map = f"{name} [{title}]", [start, last]
+    token.info, token.map = f"{name} [{title.strip()}]", [start, last]
     token.content = state.getLines(start + 1, last, indent, True)
     if slashed and (settings := _SETTINGS.match(token.content)):
         token.content = "\n" * settings[0].count("\n") + token.content[settings.end() :]

@@ -152,17 +152,16 @@ def _plain(files: SourceFiles, config: str) -> Facts:
 
 
 def _hugo(files: SourceFiles, settings: Mapping[str, object]) -> Facts:
-    language = _text(settings, "defaultContentLanguage") or "en"
-    given = _text(settings, "languages", language, "contentDir") or _text(settings, "contentDir")
-    folder = given if given and files.has_folder(given) else "content"
-    url = _text(settings, "baseURL")
+    language, url = _text(settings, "defaultContentLanguage"), _text(settings, "baseURL")
+    given = _text(settings, "languages", language or "en", "contentDir")
+    folder = (given or _text(settings, "contentDir") or "content").strip("./")
+    pages = _pages(files, folder, "/") if files.has_folder(folder) else {}
     return Facts(
         folder,
-        {name: path.lower().replace(" ", "-") for name, path in _pages(files, folder, "/").items()},
-        None,
-        _text(settings, "title"),
-        language if language != "en" else "",
-        url if "//example." not in url else "",
+        {name: path.lower().replace(" ", "-") for name, path in pages.items()},
+        title=_text(settings, "title"),
+        language=language,
+        base_url=url if "//example." not in url else "",
     )
 
 
@@ -265,13 +264,9 @@ def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:
     """Return the settings of a file, in Zensical's their table; {} if it is missing or no table."""
-    if not name or not files.has(name):
-        return {}
-    text = files.settings(name)
-    if name.endswith(".json"):
-        found = read_json(text, name, expected="correct the settings")
-    else:
-        found = read_toml(text, name) if name.endswith(".toml") else read_yaml(text, name)
+    text = files.settings(name) if name and files.has(name) else ""
+    is_toml = name.endswith(".toml")  # else YAML or JSON, which may have tabs
+    found = read_toml(text, name) if is_toml else read_yaml(text.replace("\t", " "), name)
     found = found if isinstance(found, Mapping) else {}
     return found.get("project", found) if name == "zensical.toml" else found
 
