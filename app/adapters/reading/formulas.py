@@ -1,7 +1,9 @@
 """Formulas of a page as TeX: KaTeX, MathJax 2 to 4, arithmatex, pandoc's spans and MathML."""
 
 import re
+import tomllib
 from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 
 from lxml.html import HtmlElement
 
@@ -23,28 +25,8 @@ _WHOLE = re.compile(
 )
 _COMMENT = re.compile(r"(?<!\\)%")
 """Begins a TeX comment, which would hide the rest; Markdown removes the backslash of `\\%`."""
-_SYMBOLS = {"\u2061": "", "\u2062": "", "\u2063": "", "\u2212": "-", "\u00a0": " "}
-_TEMPLATES = {
-    "mfrac": r"\frac{{{}}}{{{}}}",
-    "mroot": r"\sqrt[{1}]{{{0}}}",
-    "msub": "{{{}}}_{{{}}}",
-    "msup": "{{{}}}^{{{}}}",
-    "msubsup": "{{{}}}_{{{}}}^{{{}}}",
-    "munder": "{{{}}}_{{{}}}",
-    "mover": "{{{}}}^{{{}}}",
-    "munderover": "{{{}}}_{{{}}}^{{{}}}",
-}
-"""TeX of elements of MathML with a fixed number of children."""
-_CHILDREN = dict.fromkeys(_TEMPLATES, 2) | {"msubsup": 3, "munderover": 3}
-_AROUND = {
-    "msqrt": r"\sqrt{{{}}}",
-    "mtr": r"{} \\ ",
-    "mtable": r"\begin{{matrix}}{}\end{{matrix}}",
-    "mtext": r"\text{{{}}}",
-    "mfenced": "({})",
-}
-"""TeX of all children."""
-_BETWEEN = {"mtr": " & ", "mfenced": ", "}
+_MATHML = tomllib.loads(Path(__file__).with_name("mathml.toml").read_text("utf-8"))
+"""TeX of elements of MathML."""
 
 
 def delimited(text: str) -> Iterator[tuple[str, bool, str]]:
@@ -115,8 +97,9 @@ def _tex_of_mathml(element: HtmlElement) -> str:
     if tag in ("annotation", "annotation-xml"):
         return ""
     parts = [_tex_of_mathml(one) for one in element if isinstance(one.tag, str)]
-    if len(parts) == _CHILDREN.get(tag):
-        return _TEMPLATES[tag].format(*parts)
+    if template := _MATHML.get(str(len(parts)), {}).get(tag):
+        return str(template).format(*parts)
     text = element.text_content() if tag == "mtext" else " ".join((element.text or "").split())
-    own = "".join(_SYMBOLS.get(one, one) for one in text)
-    return _AROUND.get(tag, "{}").format(_BETWEEN.get(tag, "").join(parts) or own)
+    own = "".join(_MATHML["symbols"].get(one, one) for one in text)
+    inside = _MATHML["between"].get(tag, "").join(parts) or own
+    return str(_MATHML["around"].get(tag, "{}")).format(inside)
