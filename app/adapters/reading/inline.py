@@ -144,6 +144,4 @@ def _without_loose_gaps(text: str) -> str:
 
 
 def _raised(exponent: str) -> str:
-    if exponent == "o":  # a degree sign
-        return "°"
     return f"^{exponent}" if exponent.isalpha() else exponent.translate(_SUPERSCRIPTS)

@@ -46,7 +46,6 @@ _OBJECT = re.compile(rf":::[ \t]+(?P<name>{_DOTTED.pattern})(?P<title>)[ \t]*$")
 """The first line of what mkdocstrings takes from source code; its options are indented."""
 _SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
 """The first line of a block of PyMdown's, which ends with the same slashes."""
-_SETTINGS = re.compile(r"(?:[ \t]{4,}\S.*\n)+")
 _INDENT = 4
 
 
@@ -165,8 +164,6 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     token = state.push("colon_fence", "", 0)
     token.info, token.map = f"{name} [{title}]", [start, last]
     token.content = state.getLines(start + 1, last, indent, True)
-    if slashed and (settings := _SETTINGS.match(token.content)):
-        token.content = "\n" * settings[0].count("\n") + token.content[settings.end() :]
     state.line = min(last + bool(slashed), end)
     return True
 

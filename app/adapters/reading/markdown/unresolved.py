@@ -125,4 +125,5 @@ def _role(state: StateInline, silent: bool) -> bool:
 
 def inline_html(md: MarkdownIt, text: str, env: EnvType) -> str:
     """Render a title or cell, without the footnotes, which are at the end of the page."""
-    return str(md.renderInline(text, {key: env[key] for key in ("unknown", "site", "file", "mdx")}))
+    keys = ("unknown", "site", "file", "mdx", "references")
+    return str(md.renderInline(text, {key: env[key] for key in keys if key in env}))
