@@ -133,7 +133,7 @@ class _Blocks:
         # mdBook writes a listing as one <pre> in another, Scribble and Doxygen as its lines.
         pres = [one for one in element.iter("pre") if one.find(".//pre") is None]
         lines = element.find("div[@class='line']") is not None
-        if not pres and (lines or element.tag in ("table", "blockquote")):
+        if not pres and (lines or element.tag in ("table", "blockquote", "code")):
             pres = [element]
         titles = (one for one in element.iter() if self._tree.has("code_title", one))
         found = _lead_in(next(map(self._label, titles), ""))

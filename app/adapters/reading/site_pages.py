@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from statistics import mode
@@ -98,18 +98,21 @@ class _Edition:
         self._files = {page.file: page for page in pages}
         top = min(self._files, key=lambda file: file.count("/"))
         self._home = top if PurePosixPath(top).name.startswith("index.") else ""
-        self._files = {file: self._files[file] for file in self._visited(top)}
-        self._listed = {one.file: one for one in self._contents()}
+        # What earlier builds left behind lists itself, but no link leads there from the home page.
+        linked = self._visited([top] if self._home else [])
+        self._files = {file: self._files[file] for file in self._visited([top, *self._files])}
+        listed = self._contents(linked) or self._contents(self._files)
+        self._listed = {one.file: one for one in listed}
 
     def _own(self, target: str) -> str:
         """Return the file of the edition that a link leads to; "" if none."""
         file = self._addresses.file_of(target)
         return file if file in self._files else ""
 
-    def _visited(self, top: str) -> dict[str, None]:
-        """Return the files as links lead to them from the topmost, breadth first, then others."""
+    def _visited(self, starts: Iterable[str]) -> dict[str, None]:
+        """Return the files as links lead to them from each of these, breadth first."""
         seen: dict[str, None] = {}
-        for start in (top, *self._files):
+        for start in starts:
             waiting = deque([start])
             while waiting:
                 file = waiting.popleft()
@@ -138,11 +141,11 @@ class _Edition:
             edition,
         )
 
-    def _contents(self) -> list[PageInfo]:
-        """Return the pages of the table of contents, that in the home page's text included."""
-        distinct = {page.navigation for page in self._files.values()}
-        resolved = {navigation: self._resolved(navigation) for navigation in distinct}
-        own = {file: resolved[page.navigation] for file, page in self._files.items()}
+    def _contents(self, files: Iterable[str]) -> list[PageInfo]:
+        """Return the pages that these files and the home page's text list as contents."""
+        shown = {file: self._files[file].navigation for file in files}
+        resolved = {navigation: self._resolved(navigation) for navigation in {*shown.values()}}
+        own = {file: resolved[navigation] for file, navigation in shown.items()}
         if self._home:
             own[""] = self._resolved(self._files[self._home].contents)
         return listed_pages(own)
