@@ -232,7 +232,9 @@ def site_title(pages: Sequence[PageFacts]) -> str:
     """Return the site's title: its declared name, or what the titles of most pages share."""
     named = Counter(page.site_name for page in pages if page.site_name)
     parts = [_TITLE_PARTS.split(page.title) for page in pages if page.title]
-    shared = Counter(one[at] for one in parts for at in {0, len(one) - 1})
-    title, count = [*named.most_common(1), *shared.most_common(1), ("", 0)][0]
+    ends = (" - ".join(one[at:]) for one in parts for at in range(1, len(one)))
+    shared = Counter([*(one[0] for one in parts), *ends])
+    longest = sorted(shared.items(), key=lambda one: (-one[1], -len(one[0])))
+    title, count = [*named.most_common(1), *longest, ("", 0)][0]
     is_shared = named or (count > 1 and 2 * count > len(parts))
     return title if is_shared or not pages else pages[0].title
