@@ -8,14 +8,16 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
+from app.adapters.reading.markdown.unresolved import TEMPLATE
 from app.adapters.reading.tree import INLINE
 
 _BRACES = r"\{[^{}]*+\}"
 for _ in range(5):  # braces in braces, as deep as a component's attributes need
     _BRACES = rf"\{{(?:[^{{}}]++|{_BRACES})*+\}}"
+_MARK = TEMPLATE.pattern
 _NAMED = (
     r"(?P<key>[A-Za-z_:@][\w:.@-]*+)"
-    rf"(?:\s*+=\s*+(?P<value>\"[^\"]*\"|'[^']*'|{_BRACES}|[^\s\"'{{}}<>=`]++))?+"
+    rf"(?:\s*+=\s*+(?P<value>\"(?:{_MARK}|[^\"])*+\"|'(?:{_MARK}|[^'])*+'|{_BRACES}|[^\s\"'{{}}<>=`]++))?+"
 )
 _ATTRIBUTE = rf"\s*+(?:{_NAMED}|{_BRACES})"
 _ANY = (
@@ -68,7 +70,7 @@ def _attribute(found: re.Match[str]) -> str:
     if not name:
         return ""
     if value[0] in "\"'":
-        return f" {name}={value}"
+        return f" {name}={TEMPLATE.sub('', value)}"
     if value[0] == "{" and name == "style":
         value = value.translate(_STYLE_MARKS)
     elif value[0] == "{":
