@@ -8,7 +8,7 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
-from app.adapters.reading.markdown.unresolved import inline_html
+from app.adapters.reading.markdown.unresolved import TEMPLATE, inline_html
 from app.adapters.reading.tree import INLINE
 
 _BRACES = r"\{[^{}]*+\}"
@@ -16,7 +16,8 @@ for _ in range(5):  # braces in braces, as deep as a component's attributes need
     _BRACES = rf"\{{(?:[^{{}}]++|{_BRACES})*+\}}"
 _NAMED = (
     r"(?P<key>[A-Za-z_:@][\w:.@-]*+)"
-    rf"(?:\s*+=\s*+(?P<value>\"[^\"]*\"|'[^']*'|{_BRACES}|[^\s\"'{{}}<>=`]++))?+"
+    r"(?:\s*+=\s*+(?P<value>\"(?:[^\"{]++|\{\{[^{}\n]*+\}\}|\{)*+\"|'[^']*'"
+    rf"|{_BRACES}|[^\s\"'{{}}<>=`]++))?+"
 )
 _ATTRIBUTE = rf"\s*+(?:{_NAMED}|{_BRACES})"
 _ANY = (
@@ -71,7 +72,7 @@ def _attribute(found: re.Match[str]) -> str:
     if not name:
         return ""
     if value[0] in "\"'":
-        return f" {name}={value}"
+        return f" {name}={TEMPLATE.sub('', value)}"
     if value[0] == "{" and name == "style":
         value = value.translate(_STYLE_MARKS)
     elif value[0] == "{":

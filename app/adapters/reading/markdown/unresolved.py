@@ -3,8 +3,10 @@
 import re
 from collections.abc import Sequence
 from html import escape
+from types import SimpleNamespace
 
-from markdown_it import MarkdownIt
+from markdown_it import MarkdownIt, helpers
+from markdown_it.helpers.parse_link_destination import _Result as Address
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
@@ -23,6 +25,8 @@ _SILENT = (
 around text as it is."""
 _UNKNOWN = r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}"
 TEMPLATE = re.compile(_UNKNOWN)
+_ADDRESS = re.compile(rf"(?:{_UNKNOWN})+")
+_PATH = re.compile(r"[\"']([^\"'\s]+)")
 _IN_LINE = re.compile(rf"{_SILENT}|(?P<unknown>{_UNKNOWN})", re.DOTALL)
 _IN_MDX = re.compile(
     rf"{_SILENT}|(?P<blank>\{{\s*(?P<quote>['\"`])\s*(?P=quote)\s*\}})"
@@ -56,6 +60,18 @@ def unresolved_plugin(md: MarkdownIt, is_mdx: bool) -> None:
         md.block.ruler.before("fence", "module", _module)
     md.inline.ruler.before("escape", "unresolved", _inline)
     md.add_render_rule(UNRESOLVED, _shown)
+    md.helpers = SimpleNamespace(**{**vars(helpers), "parseLinkDestination": _destination})  # type: ignore[assignment]
+
+
+def _destination(text: str, start: int, end: int) -> Address:
+    """Parse an address; the templates that it begins with become the path that they name, or ""."""
+    found = _ADDRESS.match(text, start, end)
+    address = helpers.parseLinkDestination(text, found.end() if found else start, end)
+    if found:
+        path = _PATH.search(found[0])
+        address.str = (path[1] if path else "") + address.str
+        address.ok, address.pos = True, max(address.pos, found.end())
+    return address
 
 
 def _shown(_: object, tokens: Sequence[Token], index: int, *_options: object) -> str:
