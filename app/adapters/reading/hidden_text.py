@@ -14,8 +14,11 @@ from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 
 from app.domain.document import SourceWarning
 
-_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_HIDING = re.compile(_TABLES["style"]["hiding"].replace("\n", ""))
+_ZERO = r"(?:0+\.?0*|\.0+)(?:[a-z]+|%)?"
+_HIDING = re.compile(
+    rf"display:none|visibility:(?:hidden|collapse)|(?:fontsize|opacity):{_ZERO}|color:(?:transparent"
+    rf"|#\w{{6}}00|#\w{{3}}0|(?:rgba?|hsla?)\((?:(?:[^,;]*[,;]){{3}}|[^/]*/){_ZERO}\))"
+)
 """A declaration of a style, without dashes and blanks."""
 _WHITE = re.compile(r"white|#(?:f{3,4}|f{6}|f{8})|rgb\(255[,;]255[,;]255\)")
 _DECLARATION = re.compile(r"[^;(]*(?:\([^)]*\))?[^;]*")
@@ -23,7 +26,9 @@ _SWITCHED = re.compile(r"(?:^|[\s_-])(?:tab(?!le)|collaps|toggle)")
 """In the class or role of content that a reader opens: tabs, accordions."""
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
 """The flag of a subdivision, such as Scotland."""
-_PATTERNS = {meaning: re.compile(sign, re.VERBOSE) for meaning, sign in _TABLES["signs"].items()}
+_SIGNS = tomllib.loads(Path(__file__).with_name("injections.toml").read_text("utf-8"))
+_PATTERNS = {meaning: re.compile(sign.replace("\n", "")) for meaning, sign in _SIGNS.items()}
+"""Of a text in lower case."""
 _LONGEST = 60
 """Characters of the text that a warning quotes."""
 

@@ -46,18 +46,17 @@ _OBJECT = re.compile(rf":::[ \t]+(?P<name>{_DOTTED.pattern})(?P<title>)[ \t]*$")
 """The first line of what mkdocstrings takes from source code; its options are indented."""
 _SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
 """The first line of a block of PyMdown's, which ends with the same slashes."""
-_PAIRED_ROLES = ("admonition", "frame", "details", "tab", "formula")
-_PAIRED_NAMES = " ".join(_TABLE[role]["names"] for role in _PAIRED_ROLES).split()
 _PAIRED = re.compile(
-    rf"\{{(?:\{{[<%]|%-?)[ \t]*(?P<name>highlight|{'|'.join(_PAIRED_NAMES)})(?![\w-])"
-    r"(?:(?<=highlight)[ \t]+(?P<language>[\w+#.-]+)"
-    r"|[^{}\n]*?(?:\b(?:title|name|header)=|[ \t])([\"'])(?P<title>[^{}\n]*?)\3)?"
-    r"[^{}\n]*\}{1,2}[ \t]*$"
+    r"\{(?:\{[<%]|%-?)[ \t]*(?P<name>[a-z][\w-]*)(?P<given>[^{}\n]*)\}{1,2}[ \t]*$"
 )
 """The first line of a shortcode of Hugo's, or a tag of Jekyll's or GitBook's, that has an end."""
-_SETTINGS = re.compile(r"(?:[ \t]{4,}\S.*\n)+")
+_LANGUAGE = re.compile(r"[ \t]+([\w+#.-]+)(?![\w=+#.-])")
+_TITLED = re.compile(r"(?:\b(?:title|name|header)=|[ \t])(?:\"([^\"]*)\"|'([^']*)')")
+_LISTING = "highlight"
+_PAIRED_ROLES = frozenset({"admonition", "frame", "details", "tab", "formula"})
 _INDENT = 4
-_LONGEST = 500  # lines of what has an end
+_LONGEST = 500
+"""Lines of what has an end."""
 
 
 def directives_plugin(md: MarkdownIt) -> None:
@@ -161,6 +160,8 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     line = state.src[begin : state.eMarks[start]]
     slashed, paired = _SLASHED.match(line), _PAIRED.match(line)
+    if paired and paired["name"] != _LISTING and _ROLES.get(paired["name"]) not in _PAIRED_ROLES:
+        paired = None
     found = slashed or paired or _INDENTED.match(line) or _OBJECT.match(line)
     if found is None or state.is_code_block(start):
         return False
@@ -172,16 +173,20 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         last += 1
     if silent or (paired and last == limit):
         return last < limit or not paired
-    title = found["title"]
-    if title is None:
-        title = (paired["language"] or "") if paired else name.title()
+    title = _given_title(paired) if paired else found["title"]
     token = state.push("colon_fence", "", 0)
-    token.info, token.map = f"{name} [{title.strip()}]", [start, last]
+    title = name.title() if title is None else title.strip()
+    token.info, token.map = f"{name} [{title}]", [start, last]
     token.content = state.getLines(start + 1, last, indent, True)
-    if slashed and (settings := _SETTINGS.match(token.content)):
-        token.content = "\n" * settings[0].count("\n") + token.content[settings.end() :]
     state.line = min(last + bool(closing), end)
     return True
+
+
+def _given_title(paired: re.Match[str]) -> str:
+    """Return the language of a listing, or the title that a shortcode or tag gives; "" without."""
+    is_listing, given = paired["name"] == _LISTING, paired["given"]
+    found = _LANGUAGE.match(given) if is_listing else _TITLED.search(given)
+    return str(found[found.lastindex or 1]) if found else ""
 
 
 def _is_inside(state: StateBlock, at: int, indent: int, closing: Sequence[str]) -> bool:

@@ -4,7 +4,7 @@ Only what is simple and common is read. For anything else the built site is.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from posixpath import join
@@ -80,27 +80,26 @@ def _mdbook(files: SourceFiles, config: str) -> Facts:
 
 def _mkdocs(files: SourceFiles, config: str) -> Facts:
     settings = _settings(files, config)
-    nav, given = settings.get("nav"), (_text(settings, "docs_dir"), "docs")
+    given = _text(settings, "docs_dir"), "docs"
     folder = next((one for one in given if one and files.has_folder(one)), "")
-    listed = yaml_entries(nav) if isinstance(nav, list) else _literate_nav(files, folder, settings)
+    plugins = [one for one in _list(settings.get("plugins")) if isinstance(one, Mapping)]
+    nav_file = next(
+        filter(None, (_text(one, "literate-nav", "nav_file") for one in plugins)), "SUMMARY.md"
+    )
+    listed = [*yaml_entries(settings.get("nav"))] or _summary(files, join(folder, nav_file))
     return Facts(
         folder,
         _pages(files, folder, ".html" if settings.get("use_directory_urls") is False else "/"),
-        list(listed) or None,
+        listed or None,
         _text(settings, "site_name"),
         _text(settings, "theme", "language"),
         _text(settings, "site_url"),
     )
 
 
-def _literate_nav(
-    files: SourceFiles, folder: str, settings: Mapping[str, object]
-) -> Iterator[Entry]:
-    """Read the page that lists the others for the plug-in of this name."""
-    for plugin in _list(settings.get("plugins")):
-        if plugin == "literate-nav" or (isinstance(plugin, Mapping) and "literate-nav" in plugin):
-            name = join(folder, _text(plugin, "literate-nav", "nav_file") or "SUMMARY.md")
-            yield from summary_entries(files.settings(name) if files.has(name) else "")
+def _summary(files: SourceFiles, name: str) -> list[Entry]:
+    """Return the entries of a page that lists the others; [] if there is none."""
+    return list(summary_entries(files.settings(name))) if files.has(name) else []
 
 
 def _myst(files: SourceFiles, config: str) -> Facts:
@@ -138,7 +137,7 @@ def _plain(files: SourceFiles, config: str) -> Facts:
     end = "/" if style == "pretty" or style.endswith("/") else ".html"
     pages = _pages(files, folder, end)
     pages.pop(summary.rpartition("/")[2], "")  # HonKit's contents may be a README
-    entries = list(summary_entries(files.settings(summary))) if summary else []
+    entries = _summary(files, summary) if summary else []
     first = _text(gitbook, "structure", "readme") or "README.md"
     if entries and first in pages and first not in [one.target for one in entries]:
         entries.insert(0, Entry(0, "", 0, first))  # GitBook's introduction

@@ -8,7 +8,7 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
-from app.adapters.reading.markdown.unresolved import TEMPLATE, inline_html
+from app.adapters.reading.markdown.unresolved import TEMPLATE
 from app.adapters.reading.tree import INLINE
 
 _BRACES = r"\{[^{}]*+\}"
@@ -41,12 +41,10 @@ _LONGEST = 20_000
 """Characters of a tag or of a line of tags; longer ones are text."""
 
 
-def tags_plugin(md: MarkdownIt, is_mdx: bool) -> None:
+def tags_plugin(md: MarkdownIt) -> None:
     """Read lines of tags alone as tags, so that the lines between them are Markdown."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
     md.block.ruler.before("html_block", "tag_line", _tag_line, ends)
-    if is_mdx:
-        md.block.ruler.before("html_block", "summary", _summary, {"alt": [*ends["alt"], "list"]})
     md.inline.ruler.before("html_inline", "tag", _tag_inline)
 
 
@@ -104,20 +102,6 @@ def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         token.map = [start, behind]
         token.content = "".join(map(_html, tags)) + "\n"
         state.line = behind
-    return True
-
-
-def _summary(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
-    """Read the line of a `<summary>`: in MDX, it and what is below it are Markdown."""
-    line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]].strip()
-    inside = line.removeprefix("<summary>").removesuffix("</summary>")
-    if len(inside) + len("<summary></summary>") != len(line):
-        return False
-    if not silent:
-        token = state.push("html_block", "", 0)
-        token.map = [start, start + 1]
-        token.content = f"<summary>{inline_html(state.md, inside, state.env)}</summary>"
-        state.line = start + 1
     return True
 
 

@@ -30,6 +30,8 @@ _DESTINATION = re.compile(
     r"\.(?:md|html|ipynb|png|jpe?g|gif|svg)(?=[#\s)])[^\s()]*"
 )
 """A link's destination with a template in it, or a file's name with blanks, as MkDocs takes it."""
+_PATH = re.compile(r"[\"']([^\"'\s]+)")
+"""What a template names, as Jekyll's and Hugo's functions of addresses do."""
 _IN_LINE = re.compile(rf"{_SILENT}|(?P<unknown>{_UNKNOWN})", re.DOTALL)
 _FORMULA = re.compile(
     r"\{\{[<%] *(?P<name>math|katex)\b[^{}\n]*\}\}(?P<tex>.{1,400}?)\{\{[<%] */(?P=name) *[%>]\}\}",
@@ -74,8 +76,13 @@ def unresolved_plugin(md: MarkdownIt, is_mdx: bool) -> None:
 def _destination(text: str, at: int, end: int) -> object:
     result = helpers.parseLinkDestination(text, at, end)
     if found := _DESTINATION.match(text, at, end):
-        result.ok, result.pos, result.str = True, found.end(), TEMPLATE.sub("", found[0])
+        result.ok, result.pos, result.str = True, found.end(), TEMPLATE.sub(_path, found[0])
     return result
+
+
+def _path(template: re.Match[str]) -> str:
+    path = _PATH.search(template[0])
+    return path[1] if path else ""
 
 
 def _shown(_: object, tokens: Sequence[Token], index: int, *_options: object) -> str:
@@ -150,4 +157,5 @@ def _role(state: StateInline, silent: bool) -> bool:
 
 def inline_html(md: MarkdownIt, text: str, env: EnvType) -> str:
     """Render a title or cell, without the footnotes, which are at the end of the page."""
-    return str(md.renderInline(text, {key: env[key] for key in ("unknown", "site", "file", "mdx")}))
+    keys = ("unknown", "site", "file", "mdx", "references")
+    return str(md.renderInline(text, {key: env[key] for key in keys if key in env}))
