@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from html import escape
 from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 from markdown_it.renderer import RendererHTML
-from markdown_it.rules_block import StateBlock
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock, list_block, paragraph
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 from mdit_py_plugins.amsmath import amsmath_block, amsmath_plugin
@@ -51,6 +52,8 @@ _MARKUP = re.compile(r"[\n!$&*<@\[\\\]_`{~]")
 """The characters with which mark-up within a line begins; others are skipped at once."""
 _CODE_ROLES = frozenset("code kbd command file program option samp".split())
 _TEXT_ROLES = frozenset("sub sup abbr term doc download dfn emphasis".split())
+_MOST_INDENT = 3
+"""Blanks before a line that is no code."""
 _LONGEST_FORMULA = 200
 """Lines."""
 _TOO_MUCH = "too much mark-up for its length: write less of it, or split the page"
@@ -123,6 +126,9 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         md.block.ruler.at("amsmath", _environment)
     if is_mdx:
         md.disable("code")  # MDX has no indented code
+        ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
+        md.block.ruler.at("list", partial(_indented, list_block), ends)
+        md.block.ruler.at("paragraph", partial(_indented, paragraph))
     md.use(notes_plugin, has_wiki_links=site is Site.PLAIN)
     if site is Site.MYST:
         md.use(myst_block_plugin).use(myst_role_plugin)
@@ -131,6 +137,18 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
     for name, rule in _RULES.items():
         md.add_render_rule(name, rule)
     return md
+
+
+def _indented(
+    rule: Callable[..., bool], state: StateBlock, start: int, end: int, silent: bool
+) -> bool:
+    """Read what a component of MDX indents like code: other lines are as far in as the first."""
+    indent = state.blkIndent
+    if state.sCount[start] - indent > _MOST_INDENT:
+        state.blkIndent = state.sCount[start]
+    found = rule(state, start, end, silent)
+    state.blkIndent = indent
+    return found
 
 
 def _within_budget(state: StateBlock, start: int, _end: int, _silent: bool) -> bool:

@@ -34,9 +34,10 @@ _VOID = frozenset("area base br col embed hr img input link meta source track wb
 _RAW = frozenset("pre script style textarea svg math table".split())
 """Elements whose content is HTML up to their end, as CommonMark has it."""
 _INLINE = re.compile(
-    rf"(?!main$|map$|menu$|marquee$|meta$)(?:br|img|input|label|m[a-z]+|{'|'.join(INLINE)})"
+    r"br|img|input|label|m(?:ath|[inos]|text|frac|row|root|sqrt|su[bp]|subsup|over|under|underover"
+    rf"|style|space|padded|phantom|fenced|enclose|table|tr|td)|{'|'.join(INLINE)}"
 )
-"""Elements that do not end a paragraph; those that begin with m are MathML's."""
+"""Elements that do not end a paragraph, those of MathML among them."""
 _LONGEST = 20_000
 """Characters of a tag or of a line of tags; longer ones are text."""
 
