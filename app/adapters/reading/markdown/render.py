@@ -41,6 +41,10 @@ _CROSS_REFERENCE = re.compile(
     r"`\]\[([^\[\]\n]{1,200})\]|\]\[([\w-]+(?:\.[\w-]+)+)\]|\[([^\[\]\n]{1,200})\]\[\]"
 )
 """Links by the name of an object or heading of another page, which MkDocs's autorefs resolves."""
+_ICON = re.compile(
+    r"(?<!\| ):(?:material|octicons|fontawesome|simple)-[\w-]{1,60}:(?:\{[^{}\n]{0,80}\})?[ \t]?"
+)
+"""An icon of Material for MkDocs, which shows no text; in a table's cell, its name is kept."""
 _LINE_END = re.compile(r"\r\n?|\n")
 _INFO = re.compile(r"^\{?\.?(?P<language>[\w+#.-]+)(?![\w+#.=-])")
 _TITLE = re.compile(r"(?:title|caption|file|filename)=(?:\"([^\"]+)\"|'([^']+)')")
@@ -85,6 +89,7 @@ def render(source: str, site: Site, skip: int, file: str) -> tuple[str, list[str
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
     text = "\n" * front + _LINE_END.sub("\n", source[skip:])
+    text = _ICON.sub("", text) if site is Site.MKDOCS else text
     tokens = md.parse(text, env)
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
         raise FileRefused(_TOO_DEEP, file, deep.map[0] + 1 if deep.map else 0)

@@ -46,15 +46,16 @@ _IN_MDX = re.compile(
 """With the expressions of MDX; one that is a blank is often written at the end of a line."""
 _ID = re.compile(r"\{[^{}]*#([^\s{}]+)")
 _SILENT_LINE = re.compile(
-    r"(?:\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^"
+    r"(?:\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^|:end_tab:"
     r"|\{% *(?:raw|endraw|comment|endcomment) *%\})\s*$",
     re.IGNORECASE,
 )
-"""Conditions of Svelte, abbreviations, tables of contents, a caret that begins a block."""
+"""Conditions of Svelte, abbreviations, tables of contents, carets that begin blocks, ends
+of tabs."""
 _UNKNOWN_LINE = re.compile(
     r"(?:\{\{[^{}]*\}\}|\{%(?:(?!%\}).)*%\}|-{1,2}8<-{1,2} .*|\{([*!]).*\1\})\s*$"
 )
-_BEGINS = frozenset("{-[^*")
+_BEGINS = frozenset("{-[^*:")
 _ROLE = re.compile(r"(?<![\w:]):[A-Za-z][\w+-]*:\Z")
 _ROLE_TEXT = re.compile(r"`[^`\n]+`")
 """A role as reStructuredText and d2lbook write it: :numref:`figure`."""
