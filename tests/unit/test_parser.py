@@ -68,6 +68,12 @@ def test_a_title_above_text_is_not_a_heading_below_it() -> None:
     ]
 
 
+def test_an_image_has_the_path_that_a_template_names() -> None:
+    [owl] = read_text('![Owl]({{ "/owl.png" | relative_url }})').blocks
+    assert owl.figure
+    assert owl.figure.url == "/owl.png"
+
+
 def test_a_single_file_is_a_book(tmp_path: Path) -> None:
     path = tmp_path / "note.md"
     path.write_text("# Note\n\nOne paragraph.\n", encoding="utf-8")
