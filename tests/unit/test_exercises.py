@@ -45,7 +45,7 @@ def ask(solutions: Solutions, generator: ScriptedGenerator | None = None) -> Ans
         ("Why do leaves fall at night in autumn?", ""),
         ("Explain why.", ""),
         (CHOICE, "p-choice"),
-        ("Which gases do plants take?", ""),  # it has three of its four terms
+        ("Which gas do plants take?", ""),  # it has three of its four terms
     ],
 )
 def test_a_question_is_an_exercise_when_it_repeats_its_words(question: str, exercise: str) -> None:
