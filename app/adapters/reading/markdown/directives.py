@@ -47,7 +47,7 @@ _OBJECT = re.compile(rf":::[ \t]+(?P<name>{_DOTTED.pattern})(?P<title>)[ \t]*$")
 _SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
 """The first line of a block of PyMdown's, which ends with the same slashes."""
 _PAIRED = re.compile(
-    r"\{(?:\{[<%]|%-?)[ \t]*(?P<name>[a-z][\w-]*)(?P<given>[^{}\n]*)\}{1,2}[ \t]*$"
+    r"\{(?:\{[<%]|%-?)[ \t]*(?P<name>[a-z][\w-]*+)(?P<given>[^{}\n]*+)\}{1,2}[ \t]*$"
 )
 """The first line of a shortcode of Hugo's, or a tag of Jekyll's or GitBook's, that has an end."""
 _LANGUAGE = re.compile(r"[ \t]+([\w+#.-]+)(?![\w=+#.-])")
