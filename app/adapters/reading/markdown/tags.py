@@ -39,11 +39,15 @@ _LONGEST = 20_000
 """Characters of a tag or of a line of tags; longer ones are text."""
 
 
-def tags_plugin(md: MarkdownIt) -> None:
-    """Read lines of tags alone as tags, so that the lines between them are Markdown."""
+def tags_plugin(md: MarkdownIt, is_mdx: bool) -> None:
+    """Read lines of tags alone as tags, so that the lines between them are Markdown.
+
+    Within a line, JSX has tags that HTML has not, such as `<Site.Title>`.
+    """
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
     md.block.ruler.before("html_block", "tag_line", _tag_line, ends)
-    md.inline.ruler.before("html_inline", "tag", _tag_inline)
+    if is_mdx:
+        md.inline.ruler.before("html_inline", "tag", _tag_inline)
 
 
 def as_html(source: str) -> str:
