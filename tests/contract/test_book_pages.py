@@ -54,7 +54,7 @@ def rendered(folder: Path, source: str) -> str:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("---\ntitle: Night\n---\n\nText", ["<h1>Night</h1>", ">Text</p>"]),
+        ("---\ntitle: Night\n---\n\nText\n\n# Day", ["<h1>Night</h1>", ">Text</p>", ">Day</h1>"]),
         ("# Head {#own-id}", ['<h1 id="own-id"', ">Head</h1>"]),
         (":::tip[Read this]\n\nBody\n\n:::", ['<aside class="admonition tip"', ">Read this</p>"]),
         ("::::info[A]\n:::note[B]\nInner\n:::\n::::", ["admonition info", "admonition note"]),
@@ -315,6 +315,12 @@ def test_pages_go_with_their_book_and_change_with_it(run: Run, home: Path) -> No
     assert stored.exists()
     run("remove", "owls", "--yes")
     assert not stored.exists()
+
+
+def test_a_book_in_arabic_runs_from_right_to_left(run: Run, home: Path) -> None:
+    run("ingest", write_files(home / "owls", {"page.md": "# البوم\n\nيصطاد البوم في الليل.\n"}))
+    with connected(offline_settings(home / "state")) as client:
+        assert '<html lang="ar" dir="rtl">' in client.get("/pages/owls/page.html").text
 
 
 def test_pages_stay_public_with_keys_but_have_no_widget_and_a_damaged_file_is_an_error(

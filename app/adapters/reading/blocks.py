@@ -124,10 +124,10 @@ class _Blocks:
         return [Draft(BlockKind.HEADING, text, level=level, element_id=_heading_id(element))]
 
     def _code(self, element: HtmlElement) -> list[Draft]:
-        # mdBook writes a listing as one <pre> in another, Scribble and Doxygen as its lines.
+        # mdBook writes a listing as one <pre> in another, Scribble, Doxygen, coqdoc as its lines.
         pres = [one for one in element.iter("pre") if one.find(".//pre") is None]
-        lines = element.find("div[@class='line']") is not None
-        if not pres and (lines or element.tag in ("table", "blockquote")):
+        lines = element.xpath("div[@class='line'] | br")
+        if not pres and (lines or element.tag in ("table", "blockquote", "code")):
             pres = [element]
         titles = (one for one in element.iter() if self._tree.has("code_title", one))
         found = _lead_in(next(map(self._label, titles), ""))

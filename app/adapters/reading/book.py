@@ -38,6 +38,7 @@ _OUTPUT_FOLDERS = frozenset(
 """Folders of this name hold a book and do not name it: two books would have one id."""
 _TEMPLATE_LANGUAGE = "en"
 """The language in a new site's configuration, which many authors leave there."""
+_PAGE_TAGS = (b"<html", b"<!doctype", b"<head", b"<body")
 
 
 def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool = False) -> Book:
@@ -112,9 +113,10 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
 
 
 def _is_built(page: Path) -> bool:
-    """Whether a page of HTML is none of Jekyll's templates, which begin with front matter."""
+    """Whether HTML is a page: no template of Jekyll's, with front matter, and no part of a page."""
     with page.open("rb") as file:
-        return file.read(3) != b"---"
+        start = file.read(2000).lower()
+    return not start.startswith(b"---") and any(map(start.__contains__, _PAGE_TAGS))
 
 
 def _existing(folder: Path) -> Path:

@@ -8,7 +8,7 @@ from lxml.html import HtmlElement
 
 from app.adapters.reading.drafts import GAP
 
-_LANGUAGE = re.compile(r"(?:^|\s)(?:(?:language|lang|highlight|src)-|brush:\s?)([\w+#.-]+)")
+_LANGUAGE = re.compile(r"(?:^|\s)(?:(?:language|lang|highlight|src|hl)-|brush:\s?)([\w+#.-]+)")
 _NO_LANGUAGE = frozenset(
     "text plaintext none default source highlight console-output output txt nohighlight "
     "plain wrapper notranslate".split()
@@ -24,6 +24,7 @@ def code_text(pre: HtmlElement) -> str:
     breaks = [one for one in pre.iter("br") if not _ends_line(one)]
     # Lines that are elements are lines of it.
     ends = [one for one in pre.iterdescendants(*_LINE_TAGS) if one.getnext() is not None]
+    ends = [one for one in ends if not str(one.text_content()).endswith("\n")]
     for one in (*breaks, *ends):
         behind = one.tail or ""
         one.tail = "\n" + (behind if pre.tag == "pre" else behind.lstrip("\n"))

@@ -64,6 +64,7 @@ class PageFacts:
         """Yield the pages that it leads to, those of its navigation first."""
         yield from (entry.target for entry in self.navigation)
         yield self.next
+        yield self.redirect
         yield from self.links
 
 
@@ -78,7 +79,7 @@ def resolved(href: str, folder: str) -> str:
     if not target or "?" in target:
         return ""
     if target.startswith(("http://", "https://", "/")):
-        return target
+        return f"https:{target}" if target.startswith("//") else target
     if ":" in target.partition("/")[0]:
         return ""
     path = posixpath.normpath(posixpath.join(folder, unquote(target)))

@@ -73,7 +73,8 @@ def _article(document: Document, address: Callable[[str], str]) -> str:
         _show(element)
     root.rewrite_links(address)
     html = lxml.html.tostring(root, encoding="unicode")
-    title = "" if root.find(".//h1") is not None else f"<h1>{escape(document.title)}</h1>\n"
+    is_named = any(block.level == 1 and len(block.heading_path) == 1 for block in document.blocks)
+    title = "" if is_named else f"<h1>{escape(document.title)}</h1>\n"
     return title + nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener")
 
 

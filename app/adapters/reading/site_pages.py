@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from statistics import mode
@@ -98,18 +98,21 @@ class _Edition:
         self._files = {page.file: page for page in pages}
         top = min(self._files, key=lambda file: file.count("/"))
         self._home = top if PurePosixPath(top).name.startswith("index.") else ""
-        self._files = {file: self._files[file] for file in self._visited(top)}
-        self._listed = {one.file: one for one in self._contents()}
+        # What earlier builds left behind lists itself, but no link leads there from the home page.
+        linked = self._visited([top] if self._home else [])
+        self._files = {file: self._files[file] for file in self._visited([top, *self._files])}
+        listed = self._contents(linked) or self._contents(self._files)
+        self._listed = {one.file: one for one in listed}
 
     def _own(self, target: str) -> str:
         """Return the file of the edition that a link leads to; "" if none."""
         file = self._addresses.file_of(target)
         return file if file in self._files else ""
 
-    def _visited(self, top: str) -> dict[str, None]:
-        """Return the files as links lead to them from the topmost, breadth first, then others."""
+    def _visited(self, starts: Iterable[str]) -> dict[str, None]:
+        """Return the files as links lead to them from each of these, breadth first."""
         seen: dict[str, None] = {}
-        for start in (top, *self._files):
+        for start in starts:
             waiting = deque([start])
             while waiting:
                 file = waiting.popleft()
@@ -138,11 +141,11 @@ class _Edition:
             edition,
         )
 
-    def _contents(self) -> list[PageInfo]:
-        """Return the pages of the table of contents, that in the home page's text included."""
-        distinct = {page.navigation for page in self._files.values()}
-        resolved = {navigation: self._resolved(navigation) for navigation in distinct}
-        own = {file: resolved[page.navigation] for file, page in self._files.items()}
+    def _contents(self, files: Iterable[str]) -> list[PageInfo]:
+        """Return the pages that these files and the home page's text list as contents."""
+        shown = {file: self._files[file].navigation for file in files}
+        resolved = {navigation: self._resolved(navigation) for navigation in {*shown.values()}}
+        own = {file: resolved[navigation] for file, navigation in shown.items()}
         if self._home:
             own[""] = self._resolved(self._files[self._home].contents)
         return listed_pages(own)
@@ -229,7 +232,9 @@ def site_title(pages: Sequence[PageFacts]) -> str:
     """Return the site's title: its declared name, or what the titles of most pages share."""
     named = Counter(page.site_name for page in pages if page.site_name)
     parts = [_TITLE_PARTS.split(page.title) for page in pages if page.title]
-    shared = Counter(one[at] for one in parts for at in {0, len(one) - 1})
-    title, count = [*named.most_common(1), *shared.most_common(1), ("", 0)][0]
+    ends = (" - ".join(one[at:]) for one in parts for at in range(1, len(one)))
+    shared = Counter([*(one[0] for one in parts), *ends])
+    longest = sorted(shared.items(), key=lambda one: (-one[1], -len(one[0])))
+    title, count = [*named.most_common(1), *longest, ("", 0)][0]
     is_shared = named or (count > 1 and 2 * count > len(parts))
     return title if is_shared or not pages else pages[0].title

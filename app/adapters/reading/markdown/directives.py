@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -35,7 +35,7 @@ _ROLES = {name: role for role, one in _TABLE.items() for name in one["names"].sp
 _DEFINITION = re.compile(r"^(?P<term>\S[^\n]*)\n[ \t]{2,}(?=\S)", re.MULTILINE)
 _DEPTH = 8
 """Deepest nesting of directives."""
-_MARKERS = frozenset("!?=/:")
+_MARKERS = frozenset("!?=/:{")
 _INDENTED = re.compile(
     r"(?:===[!+]{0,2}(?= +\")|(?:!!!|\?\?\?\+?) *(?P<name>[\w-]+)[^\"]*+)"
     r"(?: *\"(?P<title>.*)\")?\s*$"
@@ -46,13 +46,23 @@ _OBJECT = re.compile(rf":::[ \t]+(?P<name>{_DOTTED.pattern})(?P<title>)[ \t]*$")
 """The first line of what mkdocstrings takes from source code; its options are indented."""
 _SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
 """The first line of a block of PyMdown's, which ends with the same slashes."""
+_PAIRED = re.compile(
+    r"\{(?:\{[<%]|%-?)[ \t]*(?P<name>[a-z][\w-]*)(?P<given>[^{}\n]*)\}{1,2}[ \t]*$"
+)
+"""The first line of a shortcode of Hugo's, or a tag of Jekyll's or GitBook's, that has an end."""
+_LANGUAGE = re.compile(r"[ \t]+([\w+#.-]+)(?![\w=+#.-])")
+_TITLED = re.compile(r"(?:\b(?:title|name|header)=|[ \t])(?:\"([^\"]*)\"|'([^']*)')")
+_LISTING = "highlight"
+_PAIRED_ROLES = frozenset({"admonition", "frame", "details", "tab", "formula"})
 _INDENT = 4
+_LONGEST = 500
+"""Lines of what has an end."""
 
 
 def directives_plugin(md: MarkdownIt) -> None:
-    """Read directives, also those that MkDocs writes with `!!!`, `???`, `===` and `///`."""
+    """Read directives, also those that begin with `!!!`, `???`, `===`, `///`, `{{<` or `{%`."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    md.block.ruler.before("fence", "indented", _indented, ends)
+    md.block.ruler.before("unresolved", "indented", _indented, ends)
     md.use(colon_fence_plugin)
     md.core.ruler.after("block", "directive", _directives)
 
@@ -87,7 +97,7 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
         return []
     if role in ("code", "formula"):
         token.type, token.info = ("fence", argument) if role == "code" else ("math_block", "")
-        token.tag, token.content = "", body.lstrip("\n")
+        token.tag, token.content = "", body.strip("\n") if role == "code" else body.strip("$ \n")
         return [token]
     if role == "glossary":  # terms and indented definitions
         body = _DEFINITION.sub(r"\g<term>\n: ", body)
@@ -144,33 +154,44 @@ def _html(content: str, place: list[int] | None) -> Token:
 
 
 def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a block of MkDocs, whose body is indented, as a directive."""
+    """Read a block whose body is indented, or ends with a line of its own, as a directive."""
     begin = state.bMarks[start] + state.tShift[start]
     if state.src[begin : begin + 1] not in _MARKERS:
         return False
     line = state.src[begin : state.eMarks[start]]
-    slashed = _SLASHED.match(line)
-    found = slashed or _INDENTED.match(line) or _OBJECT.match(line)
+    slashed, paired = _SLASHED.match(line), _PAIRED.match(line)
+    if paired and paired["name"] != _LISTING and _ROLES.get(paired["name"]) not in _PAIRED_ROLES:
+        paired = None
+    found = slashed or paired or _INDENTED.match(line) or _OBJECT.match(line)
     if found is None or state.is_code_block(start):
         return False
-    if silent:
-        return True
-    indent = state.sCount[start] + (0 if slashed else _INDENT)
-    last = start + 1
-    while last < end and _is_inside(state, last, indent, slashed["mark"] if slashed else ""):
-        last += 1
     name = found["name"] or "tab-item"
-    title = found["name"].title() if found["title"] is None else found["title"].strip()
+    closing = (slashed["mark"],) if slashed else (f"/{name}", f"end{name}") if paired else ()
+    indent = state.sCount[start] + (0 if closing else _INDENT)
+    last, limit = start + 1, min(end, start + _LONGEST) if paired else end
+    while last < limit and _is_inside(state, last, indent, closing):
+        last += 1
+    if silent or (paired and last == limit):
+        return last < limit or not paired
+    title = _given_title(paired) if paired else found["title"]
     token = state.push("colon_fence", "", 0)
+    title = name.title() if title is None else title.strip()
     token.info, token.map = f"{name} [{title}]", [start, last]
     token.content = state.getLines(start + 1, last, indent, True)
-    state.line = min(last + bool(slashed), end)
+    state.line = min(last + bool(closing), end)
     return True
 
 
-def _is_inside(state: StateBlock, at: int, indent: int, closing: str) -> bool:
+def _given_title(paired: re.Match[str]) -> str:
+    """Return the language of a listing, or the title that a shortcode or tag gives; "" without."""
+    is_listing, given = paired["name"] == _LISTING, paired["given"]
+    found = _LANGUAGE.match(given) if is_listing else _TITLED.search(given)
+    return str(found[found.lastindex or 1]) if found else ""
+
+
+def _is_inside(state: StateBlock, at: int, indent: int, closing: Sequence[str]) -> bool:
     """Whether a line is in a block that ends before a line `closing`, or before a lesser indent."""
     if closing:
         line = state.src[state.bMarks[at] + state.tShift[at] : state.eMarks[at]]
-        return line.strip() != closing
+        return "".join(line.split()).strip("{<%->}") not in closing
     return state.isEmpty(at) or state.sCount[at] >= indent

@@ -21,6 +21,7 @@ _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 _INDEX = ("index", "_index", "readme")
 _LESSON = ("episodes", "learners", "instructors", "profiles")
 """Folders of a lesson of the Carpentries, in the order of its site."""
+_HUGO = ("hugo.toml", "hugo.yaml", "config/_default/hugo.toml", "config.toml")
 _POSITIONS = ("sidebar_position", "weight", "nav_order", "order")
 """Where front matter says a page's place: Docusaurus, Hugo, Just the Docs, Starlight."""
 
@@ -125,20 +126,42 @@ def _plain(files: SourceFiles, config: str) -> Facts:
     lesson = _settings(files, "config.yaml")
     if "carpentry" in lesson:
         return _lesson(files, lesson)
-    summary = next((one for one in ("SUMMARY.md", "src/SUMMARY.md") if files.has(one)), "")
+    if (hugo := next(filter(files.has, _HUGO), "")) and files.has_folder("content"):
+        return _hugo(files, _settings(files, hugo))
+    gitbook = {**_settings(files, "book.json"), **_settings(files, ".gitbook.yaml")}
+    own = _text(gitbook, "structure", "summary") or "SUMMARY.md"
+    names = (join(_text(gitbook, "root").strip("./"), own), "src/SUMMARY.md", "_sidebar.md")
+    summary = next(filter(files.has, names), "")
     book, folder = _settings(files, "_config.yml"), summary.rpartition("/")[0]
     style = _text(book, "permalink")
     end = "/" if style == "pretty" or style.endswith("/") else ".html"
     pages = _pages(files, folder, end)
+    pages.pop(summary.rpartition("/")[2], "")  # HonKit's contents may be a README
     entries = _summary(files, summary) if summary else []
-    if entries and "README.md" in pages and "README.md" not in [one.target for one in entries]:
-        entries.insert(0, Entry(0, "", 0, "README.md"))  # GitBook's introduction
+    first = _text(gitbook, "structure", "readme") or "README.md"
+    if entries and first in pages and first not in [one.target for one in entries]:
+        entries.insert(0, Entry(0, "", 0, first))  # GitBook's introduction
     return Facts(
         folder,
         pages | _collections(files, book, end),
         entries or None,
-        _text(book, "title"),
+        _text(gitbook, "title") or _text(book, "title"),
         base_url=_address(book),
+    )
+
+
+def _hugo(files: SourceFiles, settings: Mapping[str, object]) -> Facts:
+    language = _text(settings, "defaultContentLanguage") or "en"
+    given = _text(settings, "languages", language, "contentDir") or _text(settings, "contentDir")
+    folder = given if given and files.has_folder(given) else "content"
+    url = _text(settings, "baseURL")
+    return Facts(
+        folder,
+        {name: path.lower().replace(" ", "-") for name, path in _pages(files, folder, "/").items()},
+        None,
+        _text(settings, "title"),
+        language if language != "en" else "",
+        url if "//example." not in url else "",
     )
 
 
@@ -240,11 +263,16 @@ def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
 
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:
-    """Return the settings of a file of YAML or Zensical; {} if it is missing or no table."""
-    text: str = files.settings(name) if name and files.has(name) else ""
-    is_toml = name.endswith(".toml")
-    found = read_toml(text, name).get("project") if is_toml else read_yaml(text, name)
-    return found if isinstance(found, Mapping) else {}
+    """Return the settings of a file, in Zensical's their table; {} if it is missing or no table."""
+    if not name or not files.has(name):
+        return {}
+    text = files.settings(name)
+    if name.endswith(".json"):
+        found = read_json(text, name, expected="correct the settings")
+    else:
+        found = read_toml(text, name) if name.endswith(".toml") else read_yaml(text, name)
+    found = found if isinstance(found, Mapping) else {}
+    return found.get("project", found) if name == "zensical.toml" else found
 
 
 def _text(settings: object, *names: str) -> str:

@@ -113,7 +113,7 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         .disable(["gfm_autolink_www", "gfm_autolink_protocol", "gfm_autolink_email"])
     )
     md.inline.terminator_re = _MARKUP
-    md.use(tags_plugin, is_mdx).use(unresolved_plugin, is_mdx)
+    md.use(tags_plugin).use(unresolved_plugin, is_mdx)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
     if site is Site.MKDOCS:  # elsewhere, `\\(` is an escaped bracket
         md.use(texmath_plugin, delimiters="brackets")

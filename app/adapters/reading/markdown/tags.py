@@ -8,18 +8,20 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
+from app.adapters.reading.markdown.unresolved import TEMPLATE
 from app.adapters.reading.tree import INLINE
 
 _BRACES = r"\{[^{}]*+\}"
 for _ in range(5):  # braces in braces, as deep as a component's attributes need
     _BRACES = rf"\{{(?:[^{{}}]++|{_BRACES})*+\}}"
+_MARK = TEMPLATE.pattern
 _NAMED = (
     r"(?P<key>[A-Za-z_:@][\w:.@-]*+)"
-    rf"(?:\s*+=\s*+(?P<value>\"[^\"]*\"|'[^']*'|{_BRACES}|[^\s\"'{{}}<>=`]++))?+"
+    rf"(?:\s*+=\s*+(?P<value>\"(?:{_MARK}|[^\"])*+\"|'(?:{_MARK}|[^'])*+'|{_BRACES}|[^\s\"'{{}}<>=`]++))?+"
 )
 _ATTRIBUTE = rf"\s*+(?:{_NAMED}|{_BRACES})"
 _ANY = (
-    r"<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*+)"
+    r"<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z\d.:-]*+)(?!_)"
     rf"(?P<attributes>(?:{_ATTRIBUTE})*+)\s*+(?P<empty>/?)>"
 )
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
@@ -39,15 +41,11 @@ _LONGEST = 20_000
 """Characters of a tag or of a line of tags; longer ones are text."""
 
 
-def tags_plugin(md: MarkdownIt, is_mdx: bool) -> None:
-    """Read lines of tags alone as tags, so that the lines between them are Markdown.
-
-    Within a line, JSX has tags that HTML has not, such as `<Site.Title>`.
-    """
+def tags_plugin(md: MarkdownIt) -> None:
+    """Read lines of tags alone as tags, so that the lines between them are Markdown."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
     md.block.ruler.before("html_block", "tag_line", _tag_line, ends)
-    if is_mdx:
-        md.inline.ruler.before("html_inline", "tag", _tag_inline)
+    md.inline.ruler.before("html_inline", "tag", _tag_inline)
 
 
 def as_html(source: str) -> str:
@@ -72,7 +70,7 @@ def _attribute(found: re.Match[str]) -> str:
     if not name:
         return ""
     if value[0] in "\"'":
-        return f" {name}={value}"
+        return f" {name}={TEMPLATE.sub('', value)}"
     if value[0] == "{" and name == "style":
         value = value.translate(_STYLE_MARKS)
     elif value[0] == "{":
