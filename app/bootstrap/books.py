@@ -1,22 +1,23 @@
-"""Reads books from folders, archives, sites, and stamps built sites with their paragraphs' ids.
+"""Reads books and their settings; stamps built sites with their paragraphs' ids.
 
 The sample book is part of this package.
 """
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
+from pydantic import TypeAdapter, ValidationError
+
 from app.adapters.archives import unpack
 from app.adapters.reading.book import (
     book_id_of,
     book_name,
-    chunking_config,
     detected_site,
     is_built_site,
     open_editions,
@@ -27,12 +28,14 @@ from app.adapters.reading.source_files import SourceFiles
 from app.adapters.reading.tree import stamped
 from app.bootstrap.storage import address_of, ledger_store
 from app.domain.book_id import BookId
+from app.domain.chunking.config import ChunkingConfig, StrategyName
 from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.edition import Edition
-from app.domain.errors import InputError
+from app.domain.errors import BookError, InputError
 from app.domain.identity import keep_ids
 from app.domain.ledger import from_lines
 from app.domain.links import BuiltPage
+from app.domain.reading_budget import read_toml
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, Phases, ignore
 from app.services.safe_paths import file_inside, read_text
@@ -42,6 +45,9 @@ _UNPACKED_BYTES = 2**30
 """Four times the largest archive. Pages and pictures of a book are far smaller; a bomb is not."""
 LEDGER_FILE = "textbook-rag-ledger.jsonl"
 """A ledger at the top of a book's folder; imported if the book has no ledger yet."""
+RAG_TOML = "rag.toml"
+_SETTINGS = ("strategy", *StrategyName)
+_CHUNKING = TypeAdapter(ChunkingConfig)
 SAMPLE_BOOK = Path(__file__).parents[1] / "sample_book"
 SAMPLE_BOOK_ID = BookId("small-book-of-search")
 
@@ -199,3 +205,30 @@ def _stamp_page(file: Path, document: Document) -> int:
         part.write_bytes(html)
         part.replace(file)
     return new
+
+
+def chunking_config(folder: Path, strategy: StrategyName | None = None) -> ChunkingConfig:
+    """Return the book's settings with this strategy, or the one that it names.
+
+    They are those of `rag.toml` in its folder: `strategy = "fixed"`, and a table for a strategy,
+    such as `[fixed]`, with its settings.
+
+    BookError if the file is not valid.
+    """
+    known = asdict(ChunkingConfig())
+    text = SourceFiles(folder).settings(RAG_TOML) if (folder / RAG_TOML).exists() else ""
+    for name, given in read_toml(text, RAG_TOML).items():
+        sizes = known[name] if name in set(StrategyName) else {}
+        own = given if isinstance(given, dict) else {}
+        if name not in _SETTINGS:
+            raise BookError(f"{name}: the settings are {', '.join(_SETTINGS)}", RAG_TOML)
+        if sizes and (unknown := own.keys() - sizes):
+            raise BookError(f"{name}.{min(unknown)}: the settings are {', '.join(sizes)}", RAG_TOML)
+        known[name] = sizes | own if sizes and isinstance(given, dict) else given
+    try:
+        config = _CHUNKING.validate_python(known)
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = first["msg"].removeprefix("Value error, ")
+        raise BookError(f"{'.'.join(map(str, first['loc']))}: {problem}", RAG_TOML) from error
+    return replace(config, strategy=strategy) if strategy else config

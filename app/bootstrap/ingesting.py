@@ -11,14 +11,13 @@ from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from app.adapters.index_terms import IndexTerms
-from app.adapters.reading.book import chunking_config
 from app.adapters.reading.rendered_pages import rendered_pages
 from app.adapters.reading.source_files import SourceFiles
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
-from app.bootstrap.books import read_source
+from app.bootstrap.books import chunking_config, read_source
 from app.bootstrap.storage import BookContents, BookPages, PageEntry, address_of, book_pages
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, ChunkingTools, RecursiveConfig

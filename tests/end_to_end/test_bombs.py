@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.adapters.reading.book import chunking_config
+from app.bootstrap.books import chunking_config
 from app.domain.document import Document, Site
 from app.domain.errors import InputError
 from tests.attacking import filled, table

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import chunking_config
+from app.bootstrap.books import chunking_config
 from app.domain.document import Site
 from app.domain.errors import BookError
 from tests.command_line import write_files

@@ -3,13 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-
-from pydantic import TypeAdapter, ValidationError
 
 from app.adapters.reading.documents import OpenedBook, left_out_warning
 from app.adapters.reading.markdown.sites import open_page, open_sources, recognised
@@ -19,11 +17,9 @@ from app.adapters.reading.site_pages import PAGE_SUFFIXES, open_site_folder
 from app.adapters.reading.source_files import PAGE_SUFFIXES as MARKDOWN
 from app.adapters.reading.source_files import SourceFiles
 from app.domain.book_id import BookId
-from app.domain.chunking.config import ChunkingConfig, StrategyName
 from app.domain.document import Block, BlockKind, Book, Document, Site
 from app.domain.errors import BookError
 from app.domain.languages import language_of_text
-from app.domain.reading_budget import read_toml
 from app.services.ingest_plan import IngestRequest
 from app.services.phases import Advance, ignore
 
@@ -44,9 +40,6 @@ _OUTPUT_FOLDERS = frozenset(
 _TEMPLATE_LANGUAGE = "en"
 """The language in a new site's configuration, which many authors leave there."""
 _PAGE_TAGS = (b"<html", b"<!doctype", b"<head", b"<body")
-RAG_TOML = "rag.toml"
-_SETTINGS = ("strategy", *StrategyName)
-_CHUNKING = TypeAdapter(ChunkingConfig)
 
 
 def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool = False) -> Book:
@@ -209,30 +202,3 @@ def _version(documents: Sequence[Document]) -> str:
         texts = (page.file, page.source, *(block.text for block in page.blocks))
         digest.update("\0".join(texts).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:16]
-
-
-def chunking_config(folder: Path, strategy: StrategyName | None = None) -> ChunkingConfig:
-    """Return the book's settings with this strategy, or the one that it names.
-
-    They are those of `rag.toml` in its folder: `strategy = "fixed"`, and a table for a strategy,
-    such as `[fixed]`, with its settings.
-
-    BookError if the file is not valid.
-    """
-    known = asdict(ChunkingConfig())
-    text = SourceFiles(folder).settings(RAG_TOML) if (folder / RAG_TOML).exists() else ""
-    for name, given in read_toml(text, RAG_TOML).items():
-        sizes = known[name] if name in set(StrategyName) else {}
-        own = given if isinstance(given, dict) else {}
-        if name not in _SETTINGS:
-            raise BookError(f"{name}: the settings are {', '.join(_SETTINGS)}", RAG_TOML)
-        if sizes and (unknown := own.keys() - sizes):
-            raise BookError(f"{name}.{min(unknown)}: the settings are {', '.join(sizes)}", RAG_TOML)
-        known[name] = sizes | own if sizes and isinstance(given, dict) else given
-    try:
-        config = _CHUNKING.validate_python(known)
-    except ValidationError as error:
-        first = error.errors()[0]
-        problem = first["msg"].removeprefix("Value error, ")
-        raise BookError(f"{'.'.join(map(str, first['loc']))}: {problem}", RAG_TOML) from error
-    return replace(config, strategy=strategy) if strategy else config

@@ -29,11 +29,8 @@ def code_text(pre: HtmlElement) -> str:
         behind = one.tail or ""
         one.tail = "\n" + (behind if pre.tag == "pre" else behind.lstrip("\n"))
     lines = [line.rstrip() for line in pre.text_content().replace("\u00a0", " ").split("\n")]
-    while lines and not lines[0].strip(GAP):
-        del lines[0]
-    while lines and not lines[-1].strip(GAP):
-        del lines[-1]
-    return "\n".join(lines)
+    shown = [at for at, line in enumerate(lines) if line.strip(GAP)]
+    return "\n".join(lines[shown[0] : shown[-1] + 1]) if shown else ""
 
 
 def _ends_line(br: HtmlElement) -> bool:
