@@ -58,6 +58,8 @@ class PageReader:
     def _built_page(self, info: PageInfo) -> Document | None:
         html = self.files.data(info.file)
         root = parse(marked(html) if self.mark else html, info.file)
+        if root.xpath("//script[contains(@src, 'markdeep')]"):  # it renders the page's Markdown
+            return self.markdown(info, html.decode("utf-8", "replace"), Site.PLAIN)
         _resolve_images(root, info.url)
         document = self._document(info, root, "" if self.mark else None, shown_text(root))
         if document is not None:

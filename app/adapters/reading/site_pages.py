@@ -30,6 +30,8 @@ _FURNITURE = re.compile(
     r"(?:\.html?|/index\.html)$|(?:^|/)(?:_modules|tags?|categories|authors|archive)/"
 )
 """Files of pages that are read only if the table of contents lists them."""
+_ALMOST = 0.9
+"""The home page's title may lack a part of the titles of the others."""
 _SEARCH_TEXTS = 3
 """Maximum number of paragraphs of a page to search, as in Sphinx's, or of a list of pages."""
 
@@ -234,7 +236,8 @@ def site_title(pages: Sequence[PageFacts]) -> str:
     parts = [_TITLE_PARTS.split(page.title) for page in pages if page.title]
     ends = (" - ".join(one[at:]) for one in parts for at in range(1, len(one)))
     shared = Counter([*(one[0] for one in parts), *ends])
-    longest = sorted(shared.items(), key=lambda one: (-one[1], -len(one[0])))
-    title, count = [*named.most_common(1), *longest, ("", 0)][0]
-    is_shared = named or (count > 1 and 2 * count > len(parts))
-    return title if is_shared or not pages else pages[0].title
+    count = max(shared.values(), default=0)
+    if named or (count > 1 and 2 * count > len(parts)):
+        most = [one for one, number in shared.items() if number > _ALMOST * count]
+        return named.most_common(1)[0][0] if named else max(most, key=len)
+    return pages[0].title if pages else ""

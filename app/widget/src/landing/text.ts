@@ -9,8 +9,8 @@ const SKIPPED = [
   "math", ".katex", ".katex-display", ".MathJax", "mjx-container", ".math", ".arithmatex", ".linenos", ".linenodiv", ".lineno",
 ].join(",");
 const ROOTS = [
-  "article .theme-doc-markdown", "article .markdown", "article.md-content__inner", "[role=main] article", "main article",
-  "main#quarto-document-content", "#content main", "main", "[role=main]", "article", "body",
+  "article .theme-doc-markdown", "article .markdown", "article.md-content__inner", "main article:only-of-type",
+  "main#quarto-document-content", "#content main", "main", "[role=main]", "article:only-of-type", "body",
 ];
 const KEPT = /[\p{L}\p{N}]/u;
 const ASCII = /[^a-z0-9]+/g;
