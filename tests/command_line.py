@@ -60,9 +60,7 @@ def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def write_questions(path: Path, questions: Iterable[Mapping[str, object]]) -> Path:
-    """Write a file for `eval` of questions that are answerable unless they say otherwise."""
-    common = {"kind": "factual", "answerable": True}
-    rows = [{"id": str(number), **common, **one} for number, one in enumerate(questions)]
+    rows = [{"id": str(number), **one} for number, one in enumerate(questions)]
     path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
     return path
 

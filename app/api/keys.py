@@ -67,9 +67,11 @@ async def admin_key(request: Request) -> SiteKey:
 
 
 async def require_operator(request: Request) -> None:
-    """Dependency: Refused unless with a secret key, or without a key from this machine."""
+    """Dependency: refused unless with a secret key of all books, or without one from here."""
     if _sent(request)[0] or not is_local(request):
-        await admin_key(request)
+        key = await admin_key(request)
+        if key.books:
+            raise BookNotAllowed("the key is not valid for all books")
 
 
 AdminKey = Annotated[SiteKey, Depends(admin_key)]

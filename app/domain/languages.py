@@ -203,9 +203,11 @@ def clearly_another_language(text: str, language: str) -> bool:
 def language_of_text(text: str) -> str:
     """The language of a long text, by its script or, if others share it, its function words.
 
-    Names in listings have Latin letters, and are function words of some languages.
+    Names in listings have Latin letters, and are function words of some languages, as variables of
+    one letter are.
     """
-    script, detected = _language_of_script(text, 0.4), language_of_words(words(text), "en")
+    found = [one for one in words(text) if len(one) > 1]
+    script, detected = _language_of_script(text, 0.4), language_of_words(found, "en")
     return detected if _SAME_SCRIPT.get(detected, detected) == script else script or detected
 
 

@@ -6,27 +6,19 @@ from functools import partial
 from itertools import chain
 
 from app.domain.answer import Answer, AnswerMode, AnswerPassage, Source
-from app.domain.answering.chapters import (
-    Chapter,
-    heading_numbered,
-    is_below,
-    opening,
-    page_of,
-    summary,
-)
+from app.domain.answering.chapters import Chapter, page_of, summary
 from app.domain.answering.exercises import exercise_numbered, exercises
-from app.domain.answering.extractive import ExtractiveAnswer, whole
+from app.domain.answering.extractive import whole
 from app.domain.answering.follow_ups import Suggestion, suggestions
 from app.domain.answering.intents import Here, Intent, IntentKind
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.request import AskRequest
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
-from app.domain.indexed_book import BookManifest
-from app.domain.languages import notices
+from app.domain.languages import Notices, notices
 from app.domain.retrieval.context_assembly import context_of
-from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
-from app.domain.terms import Terms, words
+from app.domain.retrieval.query import ContextPassage, Hit
+from app.domain.terms import words
 from app.services.book_scope import BookScope
 from app.services.consultation import Consultation, ConsultBook
 from app.services.retrieve import RetrievalResult
@@ -55,7 +47,8 @@ class ConsultChapters:
         """
         page, number = scope.page, intent.chapter
         books = scope.books.only((page.book,) if page else ()).named()
-        every = [*chain.from_iterable([await self._chapters(one, scope) for one in books])]
+        places = self.consult.places
+        every = [*chain.from_iterable([await places.chapters(one) for one in books])]
         if isinstance(number, Here):
             found = [one for one in every if page and page.file in one.files]
         else:
@@ -64,96 +57,58 @@ class ConsultChapters:
             found = [page_of(one, page.file) for one in found]
         if len({one.book for one in found or every}) > 1:
             return _clarify(notices(intent.language).which_book, [one.title for one in books])
-        if intent.kind is IntentKind.EXERCISE:
-            return await self._exercise(intent, request, found, scope)
-        if intent.section:
-            return await self._of_section(found or every, intent, request, scope)
-        if not found:
+        held = found or (every if intent.section else [])
+        parts = [part for one in held if (part := await self._chunks(one, scope))]
+        if intent.exercise and isinstance(number, int):
+            within, said = replace(request, filter=scope.filter), notices(intent.language)
+            return self._exercise((number, intent.exercise), parts, within, said)
+        if not parts:
             return _ask_which(intent, every) if every else None
-        return await self._of_chapter(found[0], intent, request, scope)
+        chunks = [*chain.from_iterable(parts)] if intent.section else parts[0]
+        return self._of_part(chunks, intent, request, scope)
 
-    async def _chapters(self, manifest: BookManifest, scope: BookScope) -> list[Chapter]:
-        """Return the book's chapters with only the pages in scope."""
-        chapters = await self.consult.places.chapters(manifest)
-        within = replace(scope.filter, books=(manifest.book,))
-        if within == SearchFilter(books=within.books):
-            return chapters
-        files = {one.file for one in await self.consult.places.index.matching(within)}
-        kept = [tuple(page for page in one.pages if page.file in files) for one in chapters]
-        return [
-            replace(one, pages=pages) for one, pages in zip(chapters, kept, strict=True) if pages
-        ]
+    async def _chunks(self, chapter: Chapter, scope: BookScope) -> list[Chunk]:
+        """Return the chapter's chunks that are in the scope, in reading order."""
+        files = scope.filter.files or chapter.files
+        within = replace(scope.filter, books=(chapter.book,), files=files)
+        found = await self.consult.places.index.matching(within)
+        held = [one for one in found if one.file in chapter.files]
+        return sorted(held, key=lambda one: (one.position, one.chunk_index))
 
-    async def _exercise(
-        self, intent: Intent, request: AskRequest, found: Sequence[Chapter], scope: BookScope
+    def _exercise(
+        self, label: tuple[int, int], parts: Sequence[list[Chunk]], asked: AskRequest, said: Notices
     ) -> Answer | AskRequest:
-        for chapter in found:
-            passages = context_of(await self._chunks(chapter), self.consult.retrieve.count_tokens)
-            if exercise := exercise_numbered(passages, chapter.number or 0, intent.exercise):
-                within = replace(scope.filter, books=(chapter.book,))
+        for chunks in parts:
+            passages = context_of(chunks, self.consult.retrieve.count_tokens)
+            if exercise := exercise_numbered(passages, *label):
+                within = replace(asked.filter, books=(chunks[0].book,))
                 task = exercise.paragraph_id
-                return replace(request, question=exercise.text, filter=within, exercise=task)
-        return _clarify(notices(intent.language).no_exercises)
+                return replace(asked, question=exercise.text, filter=within, exercise=task)
+        return _clarify(said.no_exercises)
 
-    async def _of_section(
-        self, chapters: Sequence[Chapter], intent: Intent, request: AskRequest, scope: BookScope
-    ) -> Consultation | None:
-        """Return a context with the opening of the section with this number as the answer."""
-        every = [*chain.from_iterable([await self._chunks(one) for one in chapters])]
-        heading = heading_numbered(intent.section)
-        chunks = [one for one in every if any(is_below(held, heading) for held in one.passages)]
-        passages = context_of(chunks, self.consult.retrieve.count_tokens)
-        own = [one for one in passages if is_below(one.passage, heading)]
-        context, prepared = opening(own, self.consult.context_tokens)
-        if not prepared.text:
-            return None
-        return self._consultation(chunks, context, prepared, intent, request, scope)
-
-    async def _of_chapter(
-        self, chapter: Chapter, intent: Intent, request: AskRequest, scope: BookScope
+    def _of_part(
+        self, chunks: Sequence[Chunk], intent: Intent, request: AskRequest, scope: BookScope
     ) -> Consultation | Answer | None:
-        """Return a context with the chapter's summary or its exercises as the prepared answer.
+        """Return a context with the summary of these chunks, or their exercises, as the answer.
 
         A quiz on a chapter without exercises asks questions that its sections answer.
         """
-        chunks = await self._chunks(chapter)
+        analysis = self._analysis(request.question, intent.language, chunks[0].language)
         passages = context_of(chunks, self.consult.retrieve.count_tokens)
-        language, quizzes = chunks[0].language, intent.kind is IntentKind.QUIZ
         context: Sequence[ContextPassage]
-        if quizzes:
+        if intent.kind is IntentKind.QUIZ:
             context = exercises(passages)[:QUIZ_QUESTIONS]
             if not context:
-                return _questions(chunks, self._terms(language), intent)
+                return _questions(chunks, analysis)
             prepared = whole(context)
         else:
-            budget = self.consult.context_tokens
-            context, prepared = summary(passages, self.split_sentences, language, budget)
+            split, budget = self.split_sentences, self.consult.context_tokens
+            section, language = intent.section, analysis.language
+            context, prepared = summary(passages, split, language, budget, section)
         if not prepared.text:
             return None
-        return self._consultation(chunks, context, prepared, intent, request, scope)
-
-    def _consultation(
-        self,
-        chunks: Sequence[Chunk],
-        context: Sequence[ContextPassage],
-        prepared: ExtractiveAnswer,
-        intent: Intent,
-        request: AskRequest,
-        scope: BookScope,
-    ) -> Consultation:
-        """Return a consultation whose prepared answer quotes this context of these chunks."""
-        language = chunks[0].language
-        terms = self._terms(language)
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
-        analysis = QuestionAnalysis(
-            terms,
-            language,
-            {},
-            words=frozenset(words(request.question)),
-            asked_in=intent.language,
-            own_terms=terms(request.question),
-        )
         return Consultation(
             request,
             scope,
@@ -165,23 +120,22 @@ class ConsultChapters:
             verbatim=intent.kind is IntentKind.QUIZ,
         )
 
-    def _terms(self, language: str) -> Terms:
-        return partial(self.consult.retrieve.analysis.lexical.terms, language=language)
+    def _analysis(self, question: str, asked_in: str, language: str) -> QuestionAnalysis:
+        terms = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
+        said = frozenset(words(question))
+        return QuestionAnalysis(
+            terms, language, {}, words=said, asked_in=asked_in, own_terms=terms(question)
+        )
 
-    async def _chunks(self, chapter: Chapter) -> list[Chunk]:
-        files = SearchFilter(books=(chapter.book,), files=chapter.files)
-        found = await self.consult.places.index.matching(files)
-        return sorted(found, key=lambda one: (one.position, one.chunk_index))
 
-
-def _questions(chunks: Sequence[Chunk], terms: Terms, intent: Intent) -> Answer:
+def _questions(chunks: Sequence[Chunk], analysis: QuestionAnalysis) -> Answer:
     """Ask questions that the chunks answer, from beginning to end, one of a paragraph."""
     hits = [Hit(one, 1.0) for one in chunks]
     by_paragraph: dict[str, Suggestion] = {}
-    for one in suggestions(frozenset(), hits, terms, intent.language):
+    for one in suggestions(frozenset(), hits, analysis.terms, analysis.asked_in):
         by_paragraph.setdefault(one.passage.paragraph_id, one)
     if not by_paragraph:
-        return _clarify(notices(intent.language).no_exercises)
+        return _clarify(notices(analysis.asked_in).no_exercises)
     asked, count = [*by_paragraph.values()], min(len(by_paragraph), QUIZ_QUESTIONS)
     spread = [asked[at * len(asked) // count] for at in range(count)]
     passages = tuple(

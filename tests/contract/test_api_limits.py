@@ -57,7 +57,7 @@ def test_a_client_is_an_address_or_an_ipv6_site(one: str, other: str, same: bool
     assert (site(one) == site(other)) == same
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def strict(own_home: Path, generator: ScriptedGenerator) -> Iterator[httpx.Client]:
     """A client of a server that takes four questions and waits a second for an answer."""
     settings = offline_settings(own_home, questions_per_minute=4)

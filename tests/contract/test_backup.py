@@ -231,13 +231,12 @@ def test_a_damaged_book_is_left_out_and_named(home: Path, run: Run) -> None:
     file = home / "backup"
     for name in ("lamps", "other"):
         run("ingest", make_book(home / name, pages=1))
-    (manifest,) = (home / "state/index/other").glob("*/manifest")
-    manifest.write_text("{}")
+    (home / "state/index/other/000001.manifest").write_text("{}")
     done = run("backup", file)
     assert done.code == 1
     assert "other is left out" in done.err
     assert ": 1 book, " in done.out
-    (home / "state/index/lamps/current").write_text("x")
+    (home / "state/index/lamps/000001.manifest").write_text("x")
     nothing = run("backup", home / "none")
     assert (nothing.code, list(home.glob("none*"))) == (1, [])
     assert not list(home.glob("textbook-rag-backup-*"))

@@ -111,7 +111,7 @@ def test_the_json_tells_how_it_was_measured_and_suggests_a_threshold(run: Run) -
     assert [found["run"][name] for name in ("of", "book", "k")] == ["retrieval", "", 5]
     assert found["refusal"]["setting"] == "RAG_REFUSAL_THRESHOLD"
     assert set(found["refusal"]["suggested"]) == set(found["refusal"]["current"])
-    assert {"factual", "term"} == set(found["by_kind"])
+    assert {"question", "term"} == set(found["by_kind"])
 
 
 def test_the_suggested_threshold_is_a_setting(run: Run) -> None:
@@ -130,7 +130,7 @@ def test_the_table_has_a_row_a_kind_and_thresholds(run: Run, option: str, column
     head, _, *lines = run("eval", "questions.jsonl", option).out.splitlines()
     assert column in head
     rows = [line.split("|")[1].strip() for line in lines if line.startswith("|")]
-    assert rows[:5] == ["factual", "term", "all answerable", "factual", "all unanswerable"]
+    assert rows[:5] == ["question", "term", "all answerable", "question", "all unanswerable"]
     total = next(line for line in lines if line.startswith("| all unanswerable"))
     assert " - |" in total  # a metric of answerable questions
     if option == "--helpful":

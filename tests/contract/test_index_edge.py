@@ -64,6 +64,11 @@ def book_entries(home: Path) -> list[str]:
     return sorted(path.name for path in (home / "index" / "book").iterdir())
 
 
+def entries(*generations: str) -> list[str]:
+    """What is in the folder of a book with these generations."""
+    return sorted(["lock", *generations, *(f"{one}.manifest" for one in generations)])
+
+
 @pytest.fixture
 def copies() -> Iterator[Path]:
     """A folder in which any user may make copies."""
@@ -116,7 +121,7 @@ def test_a_killed_writer_leaves_the_old_generation_and_no_lock(home: Path) -> No
     assert asyncio.run(found(index)) == ids(1)
     assert asyncio.run(publish(index, "book", points("book", [2]))).generation == 3
     assert asyncio.run(found(index)) == ids(2)
-    assert book_entries(home) == ["000001", "000003", "current", "lock"]
+    assert book_entries(home) == ["000001", "000001.manifest", "000002.manifest", "000003", "lock"]
 
 
 def test_a_read_only_home_is_searched_in_a_copy_and_written_never(home: Path, copies: Path) -> None:
@@ -170,7 +175,7 @@ def test_a_book_that_is_removed_before_it_is_locked_is_not_removed_twice_and_com
 
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
-    """Let something happen once, right after `current` is read."""
+    """Let something happen once, right after the published generations are listed."""
     kept = BookFolder.kept
 
     def happens(action: Callable[[], None]) -> None:
@@ -241,7 +246,7 @@ def test_a_generation_that_is_removed_while_the_engine_opens_it_is_not_answered_
     monkeypatch.setattr("app.adapters.qdrant.edge_generation.load_shard", load_after_removal)
     assert asyncio.run(found(EdgeIndex(home))) == ids(4)
     write(home, 5)
-    assert book_entries(home) == ["000004", "000005", "current", "lock"]
+    assert book_entries(home) == entries("000004", "000005")
 
 
 def cut(path: Path, to: int = 0) -> None:
@@ -269,19 +274,16 @@ async def test_a_running_reader_goes_on_with_what_it_has_open(
     await publish(writer, "book", points("book", [1]))
     assert await found(reader) == ids(1)
     await publish(writer, "book", points("book", [2]))
-    the("manifest", home).unlink()
+    (home / "index" / "book" / "000002.manifest").write_text("garbage")
     clock.time = 1.0
     assert await found(reader) == ids(1)
-    (home / "index" / "book" / "current").write_text("garbage")
-    clock.time = 2.0
-    assert await found(reader) == ids(1)
-    assert caplog.messages == ["index.generation_damaged"] * 2
+    assert caplog.messages == ["index.generation_damaged"]
     assert (await reader.damaged())[BookId("book")].answers
     await reader.check()
-    # The generation whose manifest is gone is not kept to go back to.
+    # The generation whose manifest is damaged is not kept to go back to.
     assert (await publish(writer, "book", points("book", [3]))).generation == 3
-    assert book_entries(home) == ["000001", "000003", "current", "lock"]
-    clock.time = 3.0
+    assert book_entries(home) == entries("000001", "000003")
+    clock.time = 2.0
     assert await found(reader) == ids(3)
     assert await reader.damaged() == {}
 

@@ -98,6 +98,7 @@ def test_readyz_says_that_no_model_answers(state: Path, double: CohereDouble) ->
 def test_metrics_are_for_this_machine_or_a_secret_key(state: Path, run: Run) -> None:
     settings = offline_settings(state, open=True)
     secret, public = added(run, "--secret"), added(run, "--origin", ORIGIN)
+    of_one_book = added(run, "--secret", "--book", "owls")
     forwarded = {"X-Forwarded-For": "192.0.2.1"}
     with connected(settings) as client:
         refused = client.get("/metrics", headers=forwarded)
@@ -106,6 +107,7 @@ def test_metrics_are_for_this_machine_or_a_secret_key(state: Path, run: Run) -> 
         for key, status, code in (
             ("sk_" + "0" * 43, 401, "key_unknown"),
             (public, 403, "secret_key_required"),
+            (of_one_book, 403, "book_not_allowed"),
         ):
             sent = bearer(key, **forwarded)
             assert_problem(client.get("/metrics", headers=sent), status, code)

@@ -104,6 +104,12 @@ def test_code_of_a_list_item_stands_in_its_item(page: Page, site: str) -> None:
     expect(page.locator(".tbr-passage .tbr-mark")).to_have_text(said)
 
 
+def test_a_term_stands_above_its_definition(page: Page, site: str) -> None:
+    entry = passage("owl\na bird of the night")
+    restore(page, site + PAGE, [turn(mode="extractive", passages=[entry])], BOOK)
+    assert page.locator(".tbr-passage p").inner_text() == "owl\na bird of the night"
+
+
 # --- formulas -----------------------------------------------------------------------------------
 
 _FUNCTION = re.compile(r"\\(arg|cos|exp|lim|ln|log|max|min|sin|tan)(?![A-Za-z])")

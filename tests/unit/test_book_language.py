@@ -52,6 +52,7 @@ def test_pages_of_a_folder_of_translations_have_their_own_languages(tmp_path: Pa
         (SPANISH, "es"),
         (ENGLISH, "en"),
         (CODE, "en"),
+        ("# One\n\nLet y, y and d be in the plane, y = a and y = d.\n", "en"),
         (ENGLISH + ENGLISH + SPANISH, "en"),
         ("# 一\n\n植物利用光把水和二氧化碳变成糖。API 很有用。\n", "zh"),
         ("# 一\n\n命令包括 du、la、le 和 les，磁盘由管理员挂载，然后再检查文件系统。\n", "zh"),

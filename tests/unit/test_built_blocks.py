@@ -76,17 +76,6 @@ def test_what_documents_an_option_or_function_is_below_its_signature(tmp_path: P
     assert places["All of it."] == (("End",), "end")
 
 
-def test_a_first_level_heading_in_a_demonstration_is_no_section(tmp_path: Path) -> None:
-    demo = "<div class=demo><button>Toggle</button><h1>Oh no</h1></div>"
-    html = (
-        f"<h1 id=a>If</h1>{demo}<p>One.</p><h2 id=b>Else</h2>{demo}<h2 id=c>Loops</h2><p>Two.</p>"
-    )
-    blocks = book_of(tmp_path, html).documents[0].blocks
-    paths = {one.text: (one.heading_path, one.anchor) for one in blocks}
-    assert paths["Oh no"] == (("If", "Else", "Oh no"), "b")
-    assert paths["Loops"] == (("If", "Loops"), "c")
-
-
 def test_the_quote_of_numbered_code_does_not_begin_at_a_number(tmp_path: Path) -> None:
     """A browser sees "1class", which is one word."""
     numbered = '<span class="linenos">1</span>class <span>Owl(Bird, Hunter, Flyer)</span>:'

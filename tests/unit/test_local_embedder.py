@@ -42,12 +42,14 @@ def embedder() -> LocalEmbedder:
 async def test_vectors_are_those_of_the_package_itself(embedder: LocalEmbedder) -> None:
     root_handlers = list(logging.root.handlers)
     import wordllama  # noqa: PLC0415 - it configures logging
+    from wordllama.config import Config  # noqa: PLC0415
     from wordllama.inference import WordLlamaInference  # noqa: PLC0415
 
     logging.root.handlers[:] = root_handlers
     folder = Path(wordllama.__file__).parent
     package = WordLlamaInference(
         load_file(folder / local_embedder._WEIGHTS)["embedding.weight"],
+        Config._configurations["l2_supercat"],
         Tokenizer.from_file(str(folder / local_embedder._TOKENIZER)),
     )
     ours = await embed_documents(embedder, TEXTS)

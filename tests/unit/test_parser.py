@@ -59,6 +59,15 @@ def test_a_heading_path_runs_from_the_title_to_the_section() -> None:
     assert blocks["First"].heading_path == ("First",)
 
 
+def test_a_title_above_text_is_not_a_heading_below_it() -> None:
+    page = read_text("---\ntitle: Owls\n---\nThey see.\n\n# Ears\n\nThey hear.\n")
+    assert [block.heading_path for block in page.blocks] == [
+        ("Owls",),
+        ("Owls", "Ears"),
+        ("Owls", "Ears"),
+    ]
+
+
 def test_a_single_file_is_a_book(tmp_path: Path) -> None:
     path = tmp_path / "note.md"
     path.write_text("# Note\n\nOne paragraph.\n", encoding="utf-8")

@@ -89,6 +89,7 @@ def test_pronouns_and_few_terms_tell_a_question_that_leans(
     ("language", "topic", "second", "third"),
     [
         ("en", "What is osmosis?", "another example please", "and why?"),
+        ("en", "What is osmosis?", "Show me the code", "and why?"),
         ("de", "Was ist Osmose?", "Wozu ist das gut?", "zeig mir ein beispiel"),
         ("de", "Was ist Osmose?", "noch ein Beispiel bitte", "und warum?"),
         ("fr", "Qu'est-ce que l'osmose ?", "et pourquoi ?", "donne-moi un exemple"),
@@ -111,6 +112,7 @@ def test_a_follow_up_of_a_follow_up_keeps_its_topic(
         ("How does it work?", "en", False),
         ("When do I need one?", "en", False),
         ("¿Y para qué sirve?", "es", False),
+        ("Show me the code", "en", False),
         ("What is a heap?", "en", True),  # another topic
     ],
 )

@@ -89,7 +89,7 @@ class EdgeIndex:
     def remove(self, book: BookId) -> None:
         """IndexBusy while the book is being written."""
         with self._changing(book) as folder:
-            folder.unpublish()
+            folder.keep(())
             folder.prune()
 
     @in_thread
@@ -100,14 +100,15 @@ class EdgeIndex:
             if not previous:
                 message = f"book {folder.book!r} has no previous generation to go back to"
                 raise InputError(message)
-            stored = folder.stored(previous[0])
-            stored.check()
-            folder.switch(previous[0], [one for one in folder.sound() if one == current])
-            return stored.manifest
+            before = folder.stored(previous[0])
+            before.check()
+            kept = {current}.intersection(folder.sound())
+            folder.publish(before.folder, before.manifest, kept)
+            return before.manifest
 
     @in_thread
     def faults(self, book: BookId, *, previous: bool = False) -> list[str]:
-        """Check `current` and every byte of the generation."""
+        """Check every byte of the generation."""
         folder = self._book(book).folder
 
         def check() -> None:
@@ -126,9 +127,9 @@ class EdgeIndex:
         """Lock a published book. BookNotFound if it is not published, IndexBusy."""
         one = self._book(book)
         with storage_errors(one.folder.path):
-            one.folder.require_published()
+            one.folder.kept()
             with one.folder.lock():
-                one.folder.require_published()
+                one.folder.kept()
                 yield one.folder
         one.look_again()
 

@@ -15,12 +15,12 @@ from app.domain.indexed_book import BookManifest, Damage
 _log = logging.getLogger(__name__)
 
 RECHECK_SECONDS = 0.5
-"""Minimum time between two looks whether `current` was switched, and whether open files still have
-their sizes: the engine maps them into memory, and reading beyond the end of a truncated file kills
-the process (SIGBUS)."""
+"""Minimum time between two looks whether there is a new generation, and whether open files still
+have their sizes: the engine maps them into memory, and reading beyond the end of a truncated file
+kills the process (SIGBUS)."""
 
 _RETRY_SECONDS = 30.0
-"""Time until a damaged generation is checked again, unless `current` is switched before. A check
+"""Time until a damaged generation is checked again, unless another one is published. A check
 reads the whole generation."""
 
 

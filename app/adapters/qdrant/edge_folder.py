@@ -1,15 +1,15 @@
 """The folder of one book in the embedded index.
 
 RAG_HOME/index/<book>/
-    current       numbers of the generations that are kept: the current one, then the previous one
-    lock          held by the writer
-    000007/       a generation, never changed once it is in `current`
-        manifest  with the size of each other file and one hash of their content
-        shard/    the engine's files
-        terms     document frequency and highest weight of each term
+    lock             held by the writer
+    000008.manifest  its generation, its folder, the size of each file and one hash of their content
+    000007/          the files of generation 7, which never change
+        shard/       the engine's files
+        terms        document frequency and highest weight of each term
 
-Any other folder is being written or removed, or a crash left it behind. The first line of `current`
-and `manifest` is the SHA-256 of the rest, which is JSON.
+Manifests are numbered as they are published: the last one is that of the current generation, the
+one before it that of the previous generation. Any other folder is being written or removed, or a
+crash left it behind. The first line of a manifest is the SHA-256 of the rest, which is JSON.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TypeVar
 
 from app.adapters.qdrant.disk import digest
 from app.adapters.qdrant.payload import manifest_from_json, manifest_to_json
@@ -34,11 +35,12 @@ from app.domain.indexed_book import BookManifest
 
 _Found = TypeVar("_Found")
 
-_CURRENT, _MANIFEST, _REMOVED = "current", "manifest", ".removed"
 SHARD, TERMS = "shard", "terms"
+_MANIFEST, _FOLDER = re.compile(r"([0-9]{6,})\.manifest"), re.compile("([0-9]{6,})")
+_REMOVED = ".removed"
 
 Stamp = tuple[int, int, int] | None
-"""A value that changes when a file is replaced; None if it is missing."""
+"""A value that changes when another generation is published; None if none is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +52,36 @@ class StoredGeneration:
     digest: str
 
     @classmethod
-    def read(cls, folder: Path) -> StoredGeneration:
-        """IndexUnreadable if the manifest is missing, damaged or of another book."""
-        path = folder / _MANIFEST
-        if (data := _read_sealed(path)) is None:
-            raise IndexUnreadable(f"{path}: missing; ingest the book again")
+    def read(cls, path: Path) -> StoredGeneration:
+        """IndexUnreadable if this manifest is missing, damaged or of another book."""
+        try:
+            seal, _, text = path.read_bytes().partition(b"\n")
+        except FileNotFoundError as error:
+            raise IndexUnreadable(f"{path}: missing; ingest the book again") from error
+        if seal != _seal(text):
+            raise IndexUnreadable(f"{path}: damaged; ingest the book again")
+        data = json.loads(text)
         manifest = manifest_from_json(data["manifest"], str(path))
-        if manifest.book != folder.parent.name:
+        if manifest.book != path.parent.name:
             raise IndexUnreadable(f"{path}: the manifest of another book")
-        return cls(folder, manifest, data["sizes"], data["digest"])
+        return cls(path.parent / data["folder"], manifest, data["sizes"], data["digest"])
 
     @staticmethod
-    def write(folder: Path, manifest: BookManifest) -> None:
-        """Complete a generation all of whose other files are written."""
-        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    def write(path: Path, folder: Path, manifest: BookManifest) -> None:
+        """Publish a generation all of whose files are written, atomically."""
+        files = sorted(one for one in folder.rglob("*") if one.is_file())
         data = {
             "manifest": manifest_to_json(manifest),
-            "sizes": {path.relative_to(folder).as_posix(): _size(path) for path in paths},
-            "digest": digest(paths),
+            "folder": folder.name,
+            "sizes": {one.relative_to(folder).as_posix(): _size(one) for one in files},
+            "digest": digest(files),
         }
-        _write_sealed(folder / _MANIFEST, data)
+        text, new = json.dumps(data, ensure_ascii=False).encode(), path.with_suffix(".new")
+        write_durably(new, _seal(text) + b"\n" + text)
         _sync_folder(folder)
+        _sync_folder(path.parent)
+        new.replace(path)
+        _sync_folder(path.parent)
 
     def wrong_sizes(self) -> list[Path]:
         """The files that are missing, or whose size has changed."""
@@ -93,29 +104,38 @@ class BookFolder:
     def book(self) -> BookId:
         return BookId(self.path.name)
 
-    def stamp(self) -> Stamp:
-        """A value that changes when `current` is switched; None if the book is not published."""
-        return _stamp(self.path / _CURRENT)
+    def published(self) -> list[int]:
+        """Return the number of the current manifest and of those before it, descending."""
+        return self._numbers(_MANIFEST)
 
-    def require_published(self) -> None:
-        """BookNotFound if the book is not published."""
-        if self.stamp() is None:
-            raise BookNotFound.of(self.book)
+    def new_generation(self) -> int:
+        """Return a number above those of all generations that other processes may know."""
+        return max([0, *self._numbers(_FOLDER)]) + 1
+
+    def _numbers(self, name: re.Pattern[str]) -> list[int]:
+        try:
+            found = map(name.fullmatch, os.listdir(self.path))  # noqa: PTH208 - half the time
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return sorted((int(one[1]) for one in found if one), reverse=True)
 
     def kept(self) -> list[int]:
-        """Return the numbers of the current generation and of the previous one, if there is one.
+        """Return `published`, at least one number. BookNotFound."""
+        if found := self.published():
+            return found
+        raise BookNotFound.of(self.book)
 
-        BookNotFound if the book is not published, IndexUnreadable if the file is damaged.
-        """
-        numbers: list[int] | None = _read_sealed(self.path / _CURRENT)
-        if numbers is None:
-            raise BookNotFound.of(self.book)
-        return numbers
+    def stamp(self) -> Stamp:
+        for number in self.published()[:1]:
+            with suppress(FileNotFoundError):
+                status = self._manifest(number).stat()
+                return number, status.st_mtime_ns, status.st_ino
+        return None
 
     def settled(self, read: Callable[[], _Found]) -> _Found:
-        """Return `read()`. After an error, read again if `current` was switched meanwhile.
+        """Return `read()`. After an error, read again if a generation was published meanwhile.
 
-        Two switches remove the generation that `current` named before.
+        Two publications remove the generation that was the current one before.
         """
         while True:
             stamp = self.stamp()
@@ -125,51 +145,47 @@ class BookFolder:
                 if self.stamp() == stamp:
                     raise
 
-    def generation(self, number: int) -> Path:
-        return self.path / f"{number:06d}"
+    def _manifest(self, number: int) -> Path:
+        return self.path / f"{number:06d}.manifest"
 
     def stored(self, number: int) -> StoredGeneration:
         """Read a manifest. IndexUnreadable."""
-        return StoredGeneration.read(self.generation(number))
-
-    def numbers(self) -> list[int]:
-        """Return the numbers of all generations, also unfinished ones, descending."""
-        names = [path.name for path in self.path.iterdir()]
-        return sorted(int(name) for name in names if name.isascii() and name.isdigit())[::-1]
+        return StoredGeneration.read(self._manifest(number))
 
     def sound(self) -> list[int]:
-        """Return the undamaged generations, the current one first.
-
-        If `current` is damaged, these are all undamaged generations, the newest first.
-        """
+        """Return the manifests of undamaged generations, descending."""
         found = []
-        for number in self._usable():
+        for number in self.published():
             with suppress(IndexUnreadable, OSError):
                 self.stored(number).check()
                 found.append(number)
         return found
 
-    def switch(self, current: int, kept: Sequence[int]) -> None:
-        """Switch readers to another generation, atomically, and keep the first of `kept`."""
-        new = self.path / f"{_CURRENT}.new"
-        _write_sealed(new, [current, *kept[:1]])
-        _sync_folder(self.path)
-        new.replace(self.path / _CURRENT)
-        _sync_folder(self.path)
+    def publish(self, folder: Path, manifest: BookManifest, kept: Collection[int]) -> None:
+        """Make a folder the current generation, atomically; of the manifests keep these."""
+        number = max([0, *self.published()]) + 1
+        StoredGeneration.write(self._manifest(number), folder, manifest)
+        self.keep({number, *kept})
 
-    def unpublish(self) -> None:
-        (self.path / _CURRENT).unlink(missing_ok=True)
+    def keep(self, numbers: Collection[int]) -> None:
+        """Unpublish the generations of all other manifests, the current one last."""
+        for number in reversed(self.published()):
+            if number not in numbers:
+                self._manifest(number).unlink()
         _sync_folder(self.path)
 
     def prune(self) -> None:
-        """Remove leftovers of a crash and every generation except the current and the previous one.
+        """Remove leftovers of a crash and every generation that is not published.
 
-        While `current` is damaged, all complete generations are kept. A folder is renamed before it
-        is deleted: a process that closes the shard writes a file under the old name.
+        A folder is renamed before it is deleted: a process that closes the shard writes a file
+        under the old name.
         """
-        kept = set(map(self.generation, self._usable()))
+        folders = set[Path]()
+        for number in self.published():
+            with suppress(IndexUnreadable):
+                folders.add(self.stored(number).folder)
         for path in sorted(self.path.iterdir()):
-            if path.is_dir() and path not in kept:
+            if path.is_dir() and path not in folders:
                 is_renamed = path.suffix == _REMOVED
                 shutil.rmtree(path if is_renamed else path.rename(f"{path}{_REMOVED}"))
 
@@ -198,16 +214,6 @@ class BookFolder:
         file.flush()
         return file
 
-    def _usable(self) -> list[int]:
-        """Return `kept` or, if `current` is damaged, all complete generations."""
-        try:
-            return self.kept()
-        except BookNotFound:
-            return []
-        except IndexUnreadable:
-            numbers = self.numbers()
-            return [one for one in numbers if (self.generation(one) / _MANIFEST).exists()]
-
 
 def write_durably(path: Path, content: bytes) -> None:
     """Write a file; its name is durable only when its folder is synced."""
@@ -217,21 +223,8 @@ def write_durably(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _write_sealed(path: Path, data: object) -> None:
-    text = json.dumps(data, ensure_ascii=False).encode()
-    write_durably(path, hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
-
-
-def _read_sealed(path: Path) -> Any:  # noqa: ANN401 - JSON
-    """Return None for a missing file. IndexUnreadable unless `_write_sealed` wrote it; OSError."""
-    try:
-        seal, _, text = path.read_bytes().partition(b"\n")
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if seal != hashlib.sha256(text).hexdigest().encode():
-        message = f"{path}: damaged; ingest the book again"
-        raise IndexUnreadable(message)
-    return json.loads(text)
+def _seal(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest().encode()
 
 
 def _sync_folder(folder: Path) -> None:
@@ -243,14 +236,8 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _stamp(path: Path) -> Stamp:
-    try:
-        status = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return status.st_mtime_ns, status.st_ino, status.st_size
-
-
 def _size(path: Path) -> int:
-    stamp = _stamp(path)
-    return stamp[2] if stamp else -1
+    try:
+        return path.stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return -1

@@ -35,7 +35,7 @@ from app.adapters.qdrant.payload import (
     index_point,
 )
 from app.domain.chunking.chunk import Chunk
-from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
+from app.domain.errors import IndexUnreadable, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 
@@ -129,9 +129,9 @@ class Generation:
 
     @classmethod
     def previous(cls, folder: BookFolder) -> Generation | None:
-        """Open the previous generation; None if there is none or it cannot be opened."""
-        with suppress(BookNotFound, StorageError), storage_errors(folder.path):
-            for number in folder.kept()[1:]:
+        """Open the generation before the current one; None if none can be opened."""
+        for number in folder.published()[1:]:
+            with suppress(StorageError):
                 return cls.load(folder, number)
         return None
 

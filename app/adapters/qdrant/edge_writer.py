@@ -11,13 +11,7 @@ from pathlib import Path
 import qdrant_edge as edge
 
 from app.adapters.qdrant.disk import require_space, size_on_disk, storage_errors
-from app.adapters.qdrant.edge_folder import (
-    SHARD,
-    TERMS,
-    BookFolder,
-    StoredGeneration,
-    write_durably,
-)
+from app.adapters.qdrant.edge_folder import SHARD, TERMS, BookFolder, write_durably
 from app.adapters.qdrant.edge_generation import TermStatistics, count, load_shard
 from app.adapters.qdrant.payload import (
     DENSE,
@@ -40,7 +34,7 @@ _EMPTY_SHARD = 4 * 2**20
 
 
 class EdgeWriter:
-    """Builds the folder of a generation, checks it and switches `current` to it.
+    """Builds the folder of a generation, checks it and publishes it.
 
     Every step runs in a thread, one at a time. If a step fails, the generation is abandoned.
     """
@@ -57,10 +51,9 @@ class EdgeWriter:
         with storage_errors(folder.path):
             self._lock = folder.lock()
         with self._running():
-            # Higher than that of a generation that is removed next: other processes may know it.
-            self._number = max([0, *folder.numbers()]) + 1
+            self._number = folder.new_generation()
             folder.prune()
-            self._generation = folder.generation(self._number)
+            self._generation = folder.path / f"{self._number:06d}"
             self._path = self._generation / SHARD
             self._generation.mkdir()
             require_space(self._generation, _EMPTY_SHARD)
@@ -87,9 +80,7 @@ class EdgeWriter:
             write_durably(self._generation / TERMS, terms.tobytes())
             size = size_on_disk(self._generation)
             published = replace(manifest, generation=self._number, size_bytes=size)
-            before = self._folder.sound()
-            StoredGeneration.write(self._generation, published)
-            self._folder.switch(self._number, before)
+            self._folder.publish(self._generation, published, self._folder.sound()[:1])
             self._on_switch()
             self._end()
             return published

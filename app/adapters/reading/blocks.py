@@ -30,7 +30,6 @@ _CONTAINERS = {
     for role in ("footnote", "reference", "solution", "exercise", "admonition")
 }
 """Kinds of elements that are one block, by their roles; the first of several counts."""
-_EMPHASIS = ("em", "i", "small", "sub", "b", "strong")
 _NO_TEXT = f"{RUN_BOUNDARY}{RUN_GLUE} \n.,;"
 _NUMBER = re.compile(r"\d+(?: ?\. ?\d+)*\.?")
 _LEVELS = ("1", "2", "3", "4", "5", "6")
@@ -101,8 +100,7 @@ class _Blocks:
         """Return the paragraph, figure or formula that a run of texts and inline elements is."""
         if all(isinstance(one, str) and not one.strip() for one in run):
             return []
-        captioned = _image_and_caption(run)
-        found = self._captioned(*captioned) if captioned else inline(run, self._tree)
+        found = inline(run, self._tree)
         if not found.text:
             return []
         if found.kind is BlockKind.PARAGRAPH and runs_of(found.marked).strip(_NO_TEXT):
@@ -117,10 +115,6 @@ class _Blocks:
         alone = len(inner) == 1 and not any(isinstance(one, str) and one.strip() for one in run)
         found.span = source_span(inner[0] if alone and element in self._holders else element)
         return [found]
-
-    def _captioned(self, image: HtmlElement, caption: HtmlElement) -> Draft:
-        told = replace(inline(caption, self._tree), terms=())
-        return _figure_of([told] if told.text else [], [inline([image], self._tree)])
 
     def _heading(self, element: HtmlElement) -> list[Draft]:
         number = element.get("aria-level") or str(element.tag)[1:]
@@ -266,19 +260,6 @@ def _figure_of(captions: Sequence[Draft], images: Sequence[Draft]) -> Draft:
     if image and captions:
         image = replace(image, caption=" ".join(one.text for one in captions))
     return replace(figure, figure=image)
-
-
-def _image_and_caption(run: Sequence[HtmlElement | str]) -> tuple[HtmlElement, HtmlElement] | None:
-    """Return the image and the emphasised words below it, if a run is just these."""
-    texts = [one for one in run if isinstance(one, str)]
-    elements = [one for one in run if not isinstance(one, str) and one.tag != "br"]
-    if len(elements) != 2 or any(one.strip() for one in texts):
-        return None
-    image, caption = elements
-    holds_image = image.tag == "img" or image.find(".//img") is not None
-    if not holds_image or image.text_content().strip() or caption.tag not in _EMPHASIS:
-        return None
-    return image, caption
 
 
 def _title_of(component: HtmlElement) -> str:

@@ -42,6 +42,7 @@ _OUTPUT_FOLDERS = frozenset(
 """Folders of this name hold a book and do not name it: two books would have one id."""
 _TEMPLATE_LANGUAGE = "en"
 """The language in a new site's configuration, which many authors leave there."""
+_PAGE_TAGS = (b"<html", b"<!doctype", b"<head", b"<body")
 RAG_TOML = "rag.toml"
 _SETTINGS = ("strategy", *StrategyName)
 _CHUNKING = TypeAdapter(ChunkingConfig)
@@ -119,9 +120,10 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
 
 
 def _is_built(page: Path) -> bool:
-    """Whether a page of HTML is none of Jekyll's templates, which begin with front matter."""
+    """Whether HTML is a page: no template of Jekyll's, with front matter, and no part of a page."""
     with page.open("rb") as file:
-        return file.read(3) != b"---"
+        start = file.read(2000).lower()
+    return not start.startswith(b"---") and any(map(start.__contains__, _PAGE_TAGS))
 
 
 def _existing(folder: Path) -> Path:
@@ -146,12 +148,12 @@ def book_name(folder: Path) -> str:
 def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> Book:
     declared = site.language.partition("-")[0]
     is_told = declared not in ("", _TEMPLATE_LANGUAGE)
-    language = declared if is_told else _language_of(documents)
+    language = declared if is_told else _language_of(documents, _SAMPLE)
     # A page in the language that the site declares is in the book's, or in that of its words.
     spoken = [
         one.language
         if one.language not in ("", declared)
-        else (language if is_told else _language_of_page(one, language))
+        else (language if is_told else _language_of([one], _PAGE_SAMPLE, language))
         for one in documents
     ]
     language = declared if is_told else Counter(spoken).most_common(1)[0][0]
@@ -163,20 +165,11 @@ def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> B
     return Book(book_id, title, site.site, site.base_url, language, _version(placed), placed)
 
 
-def _language_of(documents: Sequence[Document]) -> str:
-    """Detect the language of the prose."""
-    return language_of_text(_prose(documents, _SAMPLE))
-
-
-def _language_of_page(page: Document, book: str) -> str:
-    """Detect the language of a page; that of the book if it has little prose."""
-    prose = _prose([page], _PAGE_SAMPLE)
-    return language_of_text(prose) if len(prose) >= _LEAST_SAMPLE else book
-
-
-def _prose(documents: Sequence[Document], most: int) -> str:
-    blocks = (block for page in documents for block in page.blocks)
-    return "\n".join(islice((one.text for one in blocks if one.kind in _PROSE), most))
+def _language_of(pages: Sequence[Document], most: int, default: str = "") -> str:
+    """Detect the language of the first paragraphs; the default if there is little text."""
+    blocks = (block for page in pages for block in page.blocks if block.kind in _PROSE)
+    prose = "\n".join(block.text for block in islice(blocks, most))
+    return default if default and len(prose) < _LEAST_SAMPLE else language_of_text(prose)
 
 
 def book_id_of(name: str) -> BookId:

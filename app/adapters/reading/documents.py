@@ -88,7 +88,7 @@ def build_document(
 
     If `source` is None, spans are those of the blocks' texts, joined by blank lines.
     """
-    title = _title_of(info, drafts)
+    title = _title_of(info, drafts, is_built=shown is not None)
     blocks: list[Block] = []
     at, span = 0, (0, 0)
     for draft, section in in_sections(drafts, title):
@@ -113,10 +113,11 @@ def build_document(
     )
 
 
-def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
-    first = next((one for one in drafts if one.kind is BlockKind.HEADING), None)
-    if first is not None and (first.level == 1 or not info.title):
-        return first.text
+def _title_of(info: PageInfo, drafts: Sequence[Draft], *, is_built: bool) -> str:
+    """Return a page's title; a first heading of level 1 is it, in Markdown only above the text."""
+    at = next((at for at, one in enumerate(drafts) if one.kind is BlockKind.HEADING), None)
+    if at is not None and (not info.title or (drafts[at].level == 1 and (is_built or at == 0))):
+        return drafts[at].text
     return info.title or info.file.rpartition("/")[2].partition(".")[0]
 
 

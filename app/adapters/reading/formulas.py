@@ -1,7 +1,9 @@
 """Formulas of a page as TeX: KaTeX, MathJax 2 to 4, arithmatex, pandoc's spans and MathML."""
 
 import re
+import tomllib
 from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 
 from lxml.html import HtmlElement
 
@@ -9,9 +11,11 @@ TAG = "x-tex"
 """The element that stands for a formula in a tree; its text is TeX, `display` is "1" or "0"."""
 
 _DELIMITED = re.compile(
-    r"\$\$(?P<dollars>.*)\$\$|\\\[(?P<display>.*)\\\]|\\\((?P<inline>.*)\\\)|\$(?P<dollar>[^$]+)\$",
+    r"(?:\((?P<number>[\w.]+)\)\W?\s*)?"
+    r"(?:\$\$(?P<dollars>.*)\$\$|\\\[(?P<display>.*)\\\]|\\\((?P<inline>.*)\\\)|\$(?P<dollar>[^$]+)\$)",
     re.DOTALL,
 )
+"""A formula between marks; before it the number that Sphinx shows beside it."""
 _WHOLE = re.compile(
     r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]"
     r"|\$\$(?P<dollars>[^$]+)\$\$"
@@ -21,29 +25,8 @@ _WHOLE = re.compile(
 )
 _COMMENT = re.compile(r"(?<!\\)%")
 """Begins a TeX comment, which would hide the rest; Markdown removes the backslash of `\\%`."""
-_NUMBER = re.compile(r"\(([\w.]+)\)")
-_SYMBOLS = {"\u2061": "", "\u2062": "", "\u2063": "", "\u2212": "-", "\u00a0": " "}
-_TEMPLATES = {
-    "mfrac": r"\frac{{{}}}{{{}}}",
-    "mroot": r"\sqrt[{1}]{{{0}}}",
-    "msub": "{{{}}}_{{{}}}",
-    "msup": "{{{}}}^{{{}}}",
-    "msubsup": "{{{}}}_{{{}}}^{{{}}}",
-    "munder": "{{{}}}_{{{}}}",
-    "mover": "{{{}}}^{{{}}}",
-    "munderover": "{{{}}}_{{{}}}^{{{}}}",
-}
-"""TeX of elements of MathML with a fixed number of children."""
-_CHILDREN = dict.fromkeys(_TEMPLATES, 2) | {"msubsup": 3, "munderover": 3}
-_AROUND = {
-    "msqrt": r"\sqrt{{{}}}",
-    "mtr": r"{} \\ ",
-    "mtable": r"\begin{{matrix}}{}\end{{matrix}}",
-    "mtext": r"\text{{{}}}",
-    "mfenced": "({})",
-}
-"""TeX of all children."""
-_BETWEEN = {"mtr": " & ", "mfenced": ", "}
+_MATHML = tomllib.loads(Path(__file__).with_name("mathml.toml").read_text("utf-8"))
+"""TeX of elements of MathML."""
 
 
 def delimited(text: str) -> Iterator[tuple[str, bool, str]]:
@@ -86,10 +69,10 @@ def _tex_of(element: HtmlElement) -> tuple[str, bool] | None:
     tex = _marked_tex(element)
     if tex is not None:
         return tex, False
-    tag = _tag(element)
     found = _DELIMITED.fullmatch(element.text_content().strip())
     if found is None:
         return None
+    tag = rf" \tag{{{found['number']}}}" if found["number"] else ""
     return found[found.lastgroup or 0] + tag, found.lastgroup in ("dollars", "display")
 
 
@@ -114,18 +97,9 @@ def _tex_of_mathml(element: HtmlElement) -> str:
     if tag in ("annotation", "annotation-xml"):
         return ""
     parts = [_tex_of_mathml(one) for one in element if isinstance(one.tag, str)]
-    if len(parts) == _CHILDREN.get(tag):
-        return _TEMPLATES[tag].format(*parts)
+    if template := _MATHML.get(str(len(parts)), {}).get(tag):
+        return str(template).format(*parts)
     text = element.text_content() if tag == "mtext" else " ".join((element.text or "").split())
-    own = "".join(_SYMBOLS.get(one, one) for one in text)
-    return _AROUND.get(tag, "{}").format(_BETWEEN.get(tag, "").join(parts) or own)
-
-
-def _tag(element: HtmlElement) -> str:
-    """Return the number that Sphinx shows beside a formula as TeX, and remove its element."""
-    number = next(iter(element.find_class("eqno")), None)
-    if number is None:
-        return ""
-    found = _NUMBER.search(number.text_content())
-    number.drop_tree()
-    return rf" \tag{{{found[1]}}}" if found else ""
+    own = "".join(_MATHML["symbols"].get(one, one) for one in text)
+    inside = _MATHML["between"].get(tag, "").join(parts) or own
+    return str(_MATHML["around"].get(tag, "{}")).format(inside)

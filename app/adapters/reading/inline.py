@@ -96,7 +96,7 @@ class _Reading:
 
     def _picture(self, element: HtmlElement) -> None:
         """Add an image's texts, once if the page has a light and a dark variant of it."""
-        src, alt, title = (element.get(name) or "" for name in ("src", "alt", "title"))
+        src, alt, title = ((element.get(name) or "").strip() for name in ("src", "alt", "title"))
         folder, _, name = alt.rpartition("/")
         if (folder or "." in name.strip(".")) and name and src.endswith(name):
             alt = ""  # a path that Sphinx or Texinfo wrote, or a file's name
@@ -144,6 +144,4 @@ def _without_loose_gaps(text: str) -> str:
 
 
 def _raised(exponent: str) -> str:
-    if exponent == "o":  # a degree sign
-        return "°"
     return f"^{exponent}" if exponent.isalpha() else exponent.translate(_SUPERSCRIPTS)

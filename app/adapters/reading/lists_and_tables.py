@@ -46,9 +46,6 @@ def read_list(element: HtmlElement, inside: Callable[[HtmlElement], list[Draft]]
     found: list[Draft] = []
     items: list[Draft] = []
     lines: list[str] = []
-    for stray in element.xpath("*[self::ul or self::ol or self::p]"):
-        if (item := stray.getprevious()) is not None:
-            item.append(stray)  # a browser shows it as a part of the item
     for marker, item in _items(element):
         if drafts := inside(item):
             text = _item_text(drafts)

@@ -100,7 +100,7 @@ def read_facts(data: bytes, file: str) -> PageFacts:
     theme = theme_of(root)
     refresh = _REFRESH.match(metas.get("refresh", ""))
     content = theme.content(root)
-    navigation = tuple(_navigation(root, theme, file, folder))
+    navigation = tuple(_entries(_menus(root, theme), theme, file, folder))
     listed = {"", *(entry.target for entry in navigation)}
     leading = root.iter("a", "iframe", "frame")
     links = (resolved(one.get("href") or one.get("src") or "", folder) for one in leading)
@@ -152,26 +152,15 @@ def _classes(link: HtmlElement) -> set[str]:
 def _menus(root: HtmlElement, theme: Theme) -> list[HtmlElement]:
     """Return the elements that hold the table of contents.
 
-    Of an unknown theme it is the navigation with the most links beside the text.
+    Of an unknown theme it is the navigation with the most links beside the text. That of the
+    current one of several tabs is put below it.
     """
     if "navigation" in theme.selectors:
-        return theme.select("navigation", root)
+        menus = theme.select("navigation", root)
+        for tab in theme.select("tab", root)[:1]:
+            tab.extend(menus)
+        return [*theme.select("tabs", root), *menus]
     return sorted(root.xpath(_BESIDE), key=lambda one: -len(one.findall(".//a")))[:1]
-
-
-def _navigation(root: HtmlElement, theme: Theme, file: str, folder: str) -> list[Entry]:
-    entries = [*_entries(_menus(root, theme), theme, file, folder)]
-    tabs = [link for bar in theme.select("tabs", root) for link in bar.iter("a")]
-    if not tabs:
-        return entries
-    below = [entry._replace(depth=entry.depth + 1) for entry in entries]
-    found: list[Entry] = []
-    for link in tabs:
-        found += _entries([link], theme, file, folder)
-        if {"current", "active"} & _classes(link):
-            found += below
-            below = []
-    return [*found, *below]
 
 
 def _entries(menus: Sequence[HtmlElement], theme: Theme, file: str, folder: str) -> Iterator[Entry]:

@@ -1,6 +1,5 @@
 """Pages rendered from Markdown as readers see them: safe HTML whose paragraphs have their ids."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
@@ -27,7 +26,6 @@ _ATTRIBUTES = {
 }
 _ADMONITIONS = {"tip", "note", "info", "warning", "caution", "danger", "callout", "admonition"}
 _ID = "data-paragraph-id"
-_CAPTION = re.compile(r"(?:Figure|Table|Listing) [\d.]+")
 
 
 def rendered_pages(book: Book) -> tuple[dict[str, str], set[str]]:
@@ -71,13 +69,12 @@ def _article(document: Document, address: Callable[[str], str]) -> str:
     root.tag = "div"
     drop_hidden(root)
     _identify(root, document.blocks)
-    for paragraph in root.iter("p"):
-        _show_caption(paragraph)
     for element in [*root.iter(FORMULA, "tabitem", "td", "th", *_ADMONITIONS)]:
         _show(element)
     root.rewrite_links(address)
     html = lxml.html.tostring(root, encoding="unicode")
-    title = "" if root.find(".//h1") is not None else f"<h1>{escape(document.title)}</h1>\n"
+    is_named = any(block.level == 1 and len(block.heading_path) == 1 for block in document.blocks)
+    title = "" if is_named else f"<h1>{escape(document.title)}</h1>\n"
     return title + nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener")
 
 
@@ -128,12 +125,3 @@ def _show(element: HtmlElement) -> None:
         element.set("class", "tab")
     elif tag in ("td", "th") and (style := element.get("style")):
         element.set("class", style.replace("text-align:", "align-"))
-
-
-def _show_caption(paragraph: HtmlElement) -> None:
-    """Mark a paragraph that is an image alone, and one that is an emphasised caption."""
-    children = list(paragraph)
-    if len(children) == 1 and children[0].tag == "img" and not paragraph.text_content().strip():
-        paragraph.set("class", "figure")
-    elif children and children[0].tag == "em" and _CAPTION.match(paragraph.text_content()):
-        paragraph.set("class", "caption")

@@ -36,8 +36,6 @@ _SEPARATE = frozenset(
 """Blocks that do not become part of an exercise or entry around them."""
 _LABELLED = (BlockKind.PARAGRAPH, BlockKind.QUOTE)
 """Blocks that may begin with an emphasised "Exercise 1.2"."""
-_INNERMOST = 7
-"""The level of a section that ends at the next heading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,6 @@ def in_sections(drafts: Sequence[Draft], title: str) -> Iterator[tuple[Draft, Se
     """
     headings = [one for one in drafts if one.kind is BlockKind.HEADING]
     page = next((one for one in headings if one.text == title), None)
-    has_ids = any(one.element_id for one in headings)
     above = [Section(-1, (title,), "", _named(_SECTIONS, title))]
     run: list[Draft] = []
     for draft in _with_captions(drafts):
@@ -80,11 +77,8 @@ def in_sections(drafts: Sequence[Draft], title: str) -> Iterator[tuple[Draft, Se
             continue
         yield from _typed(run, above[-1])
         run = []
-        # A second <h1>, without an id on a page with ids, is shown in a box: no section.
-        is_second = draft.level == 1 and [one.level for one in above[1:2]] == [0]
-        is_shown = is_second and has_ids and not draft.element_id
         is_page = draft is page or (draft.level == 1 and draft.text == title)
-        level = 0 if is_page else _INNERMOST if is_shown else draft.level
+        level = 0 if is_page else draft.level
         while above[-1].level >= level:
             above.pop()
         above.append(_section(draft, level, above[-1]))

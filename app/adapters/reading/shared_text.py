@@ -20,36 +20,17 @@ _EDGE = 4
 
 
 def repeated_pages(pages: Sequence[PageFacts], listed: Collection[str]) -> Iterator[str]:
-    """Yield the files of the pages whose texts are those of pages that stay.
+    """Yield the files that are not in the table of contents and whose texts are on other pages.
 
-    That is a page of the whole book, or a copy that is not in the table of contents. Pages that
-    share most of their texts with others, such as two guides that differ in a few steps, stay.
+    Such is a page of the whole book, or a copy.
     """
-    kept = {page.file: page for page in pages}
     pages_with = Counter(text for page in pages for text in page.paragraphs)
-    for page in sorted(pages, key=lambda one: (one.file in listed, -len(one.paragraphs))):
+    for page in sorted(pages, key=lambda one: -len(one.paragraphs)):
         own = page.paragraphs
         repeated = sum(pages_with[text] > 1 for text in own)
-        if len(own) < _FEWEST_TEXTS or repeated < _SHARE * len(own):
-            continue
-        others = (one for file, one in kept.items() if file != page.file)
-        may_be_copy = page.file not in listed
-        parts = [one for one in others if _is_part(one, page, may_be_copy=may_be_copy)]
-        inside = frozenset[int]().union(*(one.paragraphs for one in parts))
-        if len(own & inside) >= _SHARE * len(own):
+        if page.file not in listed and len(own) >= _FEWEST_TEXTS and repeated >= _SHARE * len(own):
             pages_with.subtract(own)
-            del kept[page.file]
             yield page.file
-
-
-def _is_part(page: PageFacts, whole: PageFacts, *, may_be_copy: bool) -> bool:
-    """Whether a page is a chapter of `whole` or, if there may be copies, has the same text."""
-    own, of_whole = page.paragraphs, whole.paragraphs
-    shared = len(own & of_whole)
-    is_copy = shared >= _SHARE * len(of_whole)
-    if is_copy and may_be_copy:
-        return page.title == whole.title or shared == len(of_whole)
-    return not is_copy and shared >= _SHARE * len(own)
 
 
 def without_boilerplate(

@@ -1,7 +1,6 @@
 """The addresses of a built site's pages: the URL of each file, and the file that a link means."""
 
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import unescape
@@ -19,20 +18,15 @@ SITEMAP_BYTES = 50_000_000
 
 
 def sitemap_urls(data: bytes) -> tuple[list[str], list[str]]:
-    """Return the pages that a sitemap lists, and the further sitemaps. It may be compressed."""
-    if data.startswith(b"\x1f\x8b"):
-        try:
-            data = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(data, SITEMAP_BYTES)
-        except zlib.error:
-            return [], []
-    text = data[:SITEMAP_BYTES].decode("utf-8", "replace")
+    """Return the pages that a sitemap lists, and the further sitemaps."""
+    text = data.decode("utf-8", "replace")
     found = [unescape(loc).strip() for loc in _LOC.findall(text)]
     return ([], found) if "<sitemapindex" in text else (found, [])
 
 
 def read_sitemaps(folder: Path) -> list[str]:
     """Return the pages of the sitemaps in a site's folder, with those that an index names."""
-    found = (file for file in sorted(folder.glob("sitemap*.xml*")) if file.is_file())
+    found = (file for file in sorted(folder.glob("sitemap*.xml")) if file.is_file())
     return [url for file in found for url in sitemap_urls(file.read_bytes())[0]]
 
 

@@ -60,14 +60,7 @@ def _roots(pages: Sequence[PageFacts], file_of: Callable[[str], str]) -> dict[st
     if len({*within.values()}) == 1:
         within, language = dict.fromkeys(within, ""), ""
     versions = {file: _version_root(file, above) for file, above in within.items()}
-    # Folders that one table of contents lists together are chapters, those without a common page
-    # volumes.
-    names: dict[Root, set[str]] = defaultdict(set)
-    for file in (page.file for page in pages if versions[page.file].version and not page.redirect):
-        names[versions[file]].add(file[len(versions[file].folder) :])
-    in_all = Counter(name for own in names.values() for name in own)
-    volumes = len(names) > 1 and all(number == 1 for number in in_all.values())
-    chapters = {*names} if volumes else set()
+    chapters: set[Root] = set()  # folders that one table of contents lists together
     for navigation in {page.navigation for page in pages}:
         files = {file_of(entry.target) for entry in navigation} - {""}
         listed = Counter(versions[file] for file in files)

@@ -99,16 +99,19 @@ def summary(
     split_sentences: SplitSentences,
     language: str,
     token_budget: int,
+    section: str = "",
 ) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
-    """Return the chapter's own summary, else the first sentence of each section; with its context.
+    """Return the beginning of the section with this number, or a summary; with its context.
 
-    The context has the first blocks of each summary within the budget, at least one.
+    The summary is the chapter's own, else the first sentence of each section. The context has the
+    first blocks of each of these within the budget, at least one.
     """
-    own = summary_sections(passages)
+    text = [one for one in passages if one.passage.kind not in _NO_TEXT]
+    own = [_numbered(text, section)] if section else summary_sections(text)
     context: list[ContextPassage] = []
     chosen: list[ChosenPassage] = []
-    for section in own or outline(passages):
-        held = section[: _fitting((one.tokens for one in section), token_budget)]
+    for blocks in own or outline(text):
+        held = blocks[: _fitting((one.tokens for one in blocks), token_budget)]
         context += held
         if own:
             shown = _leading([*map(whole_unit, held)], MAX_SUMMARY_WORDS // len(own))
@@ -118,28 +121,14 @@ def summary(
             )
         # Without marks, since all of it is the answer.
         chosen += [ChosenPassage(shown)] if shown else []
-    return context, answer_of(chosen, titled=len(chosen) > 1)
+    return context, answer_of(chosen, titled=len(chosen) > 1 or bool(section))
 
 
-def opening(
-    section: Sequence[ContextPassage], token_budget: int
-) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
-    """Return the first blocks of a section as the answer; with its context within the budget."""
-    text = [one for one in section if one.passage.kind not in _NO_TEXT]
-    context = text[: _fitting((one.tokens for one in text), token_budget)]
-    shown = _leading([*map(whole_unit, context)], MAX_SUMMARY_WORDS)
-    return context, answer_of([ChosenPassage(shown)] if shown else [], titled=True)
-
-
-def heading_numbered(number: str) -> re.Pattern[str]:
-    """Compile a pattern of headings with this number: "10.4 Lists", "Section 10.4"."""
+def _numbered(text: Sequence[ContextPassage], number: str) -> list[ContextPassage]:
+    """Return what is below a heading with this number: "10.4 Lists", "Section 10.4"."""
     nouns = rf"(?:§|{SECTION_NOUNS}|{CHAPTER_NOUNS})"
-    return re.compile(rf"(?:{nouns}\s*)?{re.escape(number)}(?!\.?\d)", re.IGNORECASE)
-
-
-def is_below(passage: Passage, heading: re.Pattern[str]) -> bool:
-    """Whether a heading above the passage begins like this."""
-    return any(map(heading.match, passage.heading_path))
+    heading = re.compile(rf"(?:{nouns}\s*)?{re.escape(number)}(?!\.?\d)", re.IGNORECASE)
+    return [one for one in text if any(map(heading.match, one.passage.heading_path))]
 
 
 def _fitting(sizes: Iterable[int], limit: int) -> int:
@@ -161,13 +150,12 @@ def _first_sentence(section: Iterable[Unit]) -> Sequence[Unit]:
     return [one for one in found if has_sentence(one.text)][:1] or found[:1]
 
 
-def summary_sections(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
+def summary_sections(text: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
     """Return the text of each section headed as a summary of the whole; empty if there is none.
 
     It must be a page, a section of the first or last page, or at least every second page must have
     one.
     """
-    text = [one for one in context if one.passage.kind not in _NO_TEXT]
     groups = groupby(text, key=lambda one: (one.file, _summary_heading(one.passage)))
     found = [(file, heading, [*group]) for (file, heading), group in groups if heading]
     ends = {one.file for one in (*text[:1], *text[-1:])}

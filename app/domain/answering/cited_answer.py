@@ -21,11 +21,9 @@ from app.domain.document import Span
 from app.domain.generated_text.link_policy import LinkPolicy
 from app.domain.generated_text.markup import LINE_MARK, without_markers
 from app.domain.generated_text.model_text import GeneratedCitation, GeneratedText, TextDiscarded
-from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, TextUnit
+from app.domain.generated_text.splitter import Splitter, TextUnit
 from app.domain.prompts import recites_prompt
 
-_LONGEST_CLAIM = 2 * UNIT_CHARS
-"""Limit on the characters of a citation of several sentences."""
 MIN_SUPPORTED = 1 / 3
 """Minimum share of supported sentences among those shown of a model's answer."""
 _NO_CLAIM = re.compile(
@@ -168,8 +166,7 @@ class CitedAnswerBuilder:
         sources = 0 if unit.fence else len(self._numbered)
         written, marked = without_markers(without_invisible(unit.text), sources)
         shown = self._links.shown(written, fence=unit.fence)
-        mark = LINE_MARK.match(shown) if unit.begins_line else None
-        begin = mark.end() if mark else len(shown) - len(shown.lstrip())
+        begin = len(shown) - len(LINE_MARK.sub("", shown, count=1).lstrip())
         at = len(self.text)
         self.text += shown
         one = _Stated(at, at + begin, at + max(begin, len(shown.rstrip())))
@@ -198,8 +195,6 @@ class CitedAnswerBuilder:
         first = bisect_right(self._statements, start, key=lambda one: one.end)
         last = bisect_left(self._statements, end, key=lambda one: one.start)
         touched = self._statements[first:last]
-        if len(touched) > 1 and end - start > _LONGEST_CLAIM:
-            return
         said = self._said(start, end)
         sentence = self._said(touched[-1].start, end) if touched else ""
         for paragraph_id in paragraph_ids:

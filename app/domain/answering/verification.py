@@ -16,7 +16,6 @@ share of its terms in the same order, by their longest common subsequence; at le
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import groupby
 
 from app.domain.answering.units import WHOLE, SplitSentences, Unit, sentences_and_fences
@@ -44,7 +43,7 @@ class _Content:
     names: frozenset[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Verifier:
     """Verifies claims against the paragraphs of one context, and attributes sentences to them.
 
@@ -100,16 +99,13 @@ class Verifier:
         """
         if self.translated or len(self._content(sentence).terms) < MIN_TERMS:
             return None
-        shares = {one: self._order(sentence, text) for one, text in self._texts.items()}
+        shares = {
+            key: self._order(sentence, "\n".join(one.passage.text for one in pieces))
+            for key, pieces in self.paragraphs.items()
+        }
         best_first = sorted(shares, key=lambda one: -shares[one])
         near = (self.verify(sentence, one) for one in best_first if shares[one] >= MIN_ORDER)
         return next(filter(None, near), None)
-
-    @cached_property
-    def _texts(self) -> Mapping[str, str]:
-        """Paragraph id -> its text in the context."""
-        paragraphs = self.paragraphs.items()
-        return {key: "\n".join(one.passage.text for one in pieces) for key, pieces in paragraphs}
 
     def _order(self, sentence: str, text: str) -> float:
         """Return the share of the sentence's terms that the text has in the same order."""

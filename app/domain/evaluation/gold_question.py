@@ -21,8 +21,8 @@ class GoldSpan:
 class Question:
     id: str
     question: str
-    kind: str
-    answerable: bool
+    kind: str = "question"
+    answerable: bool = True
     """False: the book does not answer it; the right reply is a refusal."""
     gold: tuple[GoldSpan, ...] = ()
     gold_file: str = ""

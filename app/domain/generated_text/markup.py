@@ -61,24 +61,16 @@ def at_margin(text: str) -> str:
     found = _OPENING.fullmatch(opening)
     if not found:
         return ""
-    quote = found["lead"] if ">" in found["lead"] else ""
-    if not all(line.startswith(quote) or line.strip() in {quote.strip(), ""} for line in lines):
-        return ""
-    if lines and closes(found["run"], lines[-1]):
+    lead, run = found["lead"], found["run"]
+    if lines and closes(run, lines[-1]):
         lines.pop()
-    width = 0 if quote else len(found["lead"].expandtabs(4))
-    code = [_moved(line.removeprefix(quote), width) for line in lines]
-    if any(closes(found["run"], line) for line in code):
+    quotes = lead.count(">")
+    margin = rf"(?:[ \t]*>){{0,{quotes}}} ?" if quotes else rf"[ \t]{{0,{len(lead)}}}"
+    code = [re.sub(margin, "", line, count=1) for line in lines]
+    if any(closes(run, line) for line in code):
         return ""
     ending = text[len(text.removesuffix("\n")) :]
-    return "\n".join([opening[found.end("lead") :], *code, found["run"]]) + ending
-
-
-def _moved(line: str, width: int) -> str:
-    """Return the line without its first `width` columns of blanks."""
-    blanks = len(line) - len(line.lstrip(" \t"))
-    indent = len(line[:blanks].expandtabs(4))
-    return " " * max(0, indent - width) + line[blanks:] if width else line
+    return "\n".join([opening[len(lead) :], *code, run]) + ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +88,7 @@ def without_markers(text: str, sources: int) -> tuple[str, list[Marked]]:
     A marker cites its sources, numbered from 1 to `sources`, for the words since the previous
     marker. Brackets in code, or without a known number, are text.
     """
-    mark = LINE_MARK.match(text)
-    rest, start = "", mark.end() if mark else 0
+    rest, start = "", len(text) - len(LINE_MARK.sub("", text, count=1))
     marked: list[Marked] = []
     at = 0
     for found in _MARKERS.finditer(text):

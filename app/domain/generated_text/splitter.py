@@ -29,7 +29,6 @@ class TextUnit:
     """Offset in the model's text."""
     text: str
     """Includes the blanks and the line break after it."""
-    begins_line: bool
     fence: bool
 
 
@@ -60,7 +59,7 @@ class Splitter:
     def _units(self, *, final: bool) -> Iterator[TextUnit]:
         while self._pending and (end := self._end(final=final)):
             text, self._pending = self._pending[:end], self._pending[end:]
-            yield TextUnit(self._start, text, self._begins_line, bool(self._fence))
+            yield TextUnit(self._start, text, bool(self._fence))
             self._start += end
             self._scanned = 0
             self._begins_line = text.endswith("\n")

@@ -8,12 +8,14 @@ because it names the topic in the book's words. A question without a topic ("how
 compared with the book together with its antecedents, but "what is a heap?" alone.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.domain.languages import known_language, without_words
+from app.domain.languages import in_any, known_language
 from app.domain.retrieval.query import Turn
 from app.domain.search_text import has_anaphor
+from app.domain.terms import words
 
 FEW_TERMS = 3
 """A question with at most this many terms depends on the previous question."""
@@ -25,6 +27,8 @@ ANSWER_CHARS = 400
 """Maximum length of that beginning, in characters."""
 INDEPENDENT_FACTOR = 0.3
 """Factor on the weights of earlier turns if the question does not depend on them."""
+_FORM = re.compile(rf"\b(?:{in_any('code')})\b", re.IGNORECASE)
+"""What an answer is asked to be: "show me the code" names no topic."""
 _END = "?!\u00a0\u202f "
 """The end of a question; a French question mark stands alone, so it would count as a term."""
 
@@ -49,19 +53,21 @@ def standalone(
     questions = [one.content for one in history if one.role == "user" and one.content.strip()]
     answers = [one.content[:ANSWER_CHARS] for one in history if one.role != "user"][-1:]
 
-    def is_dependent(text: str, most_terms: int) -> bool:
-        return has_anaphor(text, language) or count_terms(text.rstrip(_END)) <= most_terms
+    frame = known_language(language).frame.split()
+
+    def topic_terms(text: str) -> int:
+        return count_terms(" ".join(w for w in words(_FORM.sub(" ", text)) if w not in frame))
 
     antecedents: list[str] = []
     for one in reversed(questions[-MAX_CHAIN:]):
         antecedents.insert(0, one)
-        if not is_dependent(one, 0):
+        if topic_terms(one) and not has_anaphor(one, language):
             break
-    dependent = is_dependent(question, FEW_TERMS)
-    factor = 1.0 if dependent else INDEPENDENT_FACTOR
-    framed = without_words(question, known_language(language).frame.split())
     few = count_terms(question.rstrip(_END)) <= FEW_TERMS
-    has_topic = count_terms(framed.rstrip(_END)) and not (few and has_anaphor(question, language))
+    refers = has_anaphor(question, language)
+    dependent = few or refers
+    factor = 1.0 if dependent else INDEPENDENT_FACTOR
+    has_topic = topic_terms(question) and not (few and refers)
     whole = "\n".join([*antecedents, question]) if dependent else question
     return Standalone(
         whole,

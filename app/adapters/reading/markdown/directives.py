@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -35,7 +35,7 @@ _ROLES = {name: role for role, one in _TABLE.items() for name in one["names"].sp
 _DEFINITION = re.compile(r"^(?P<term>\S[^\n]*)\n[ \t]{2,}(?=\S)", re.MULTILINE)
 _DEPTH = 8
 """Deepest nesting of directives."""
-_MARKERS = frozenset("!?=/:")
+_MARKERS = frozenset("!?=/:{")
 _INDENTED = re.compile(
     r"(?:===[!+]{0,2}(?= +\")|(?:!!!|\?\?\?\+?) *(?P<name>[\w-]+)[^\"]*+)"
     r"(?: *\"(?P<title>.*)\")?\s*$"
@@ -46,14 +46,22 @@ _OBJECT = re.compile(rf":::[ \t]+(?P<name>{_DOTTED.pattern})(?P<title>)[ \t]*$")
 """The first line of what mkdocstrings takes from source code; its options are indented."""
 _SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
 """The first line of a block of PyMdown's, which ends with the same slashes."""
-_SETTINGS = re.compile(r"(?:[ \t]{4,}\S.*\n)+")
+_PAIRED = re.compile(
+    r"\{(?:\{[<%]|%-?)[ \t]*(?P<name>[a-z][\w-]*)(?:[ \t]+(?P<language>[\w+#.-]+)(?![\w=+#.-]))?"
+    r"(?:[^{}\n]*?(?:\b(?:title|name|header)=|[ \t])([\"'])(?P<title>[^{}\n]*?)\3)?"
+    r"[^{}\n]*\}{1,2}[ \t]*$"
+)
+"""The first line of a shortcode of Hugo's, or a tag of Jekyll's or GitBook's, that has an end."""
+_PAIRED_ROLES = frozenset({"admonition", "frame", "details", "tab", "formula"})
 _INDENT = 4
+_LONGEST = 500
+"""Lines of what has an end."""
 
 
 def directives_plugin(md: MarkdownIt) -> None:
-    """Read directives, also those that MkDocs writes with `!!!`, `???`, `===` and `///`."""
+    """Read directives, also those that begin with `!!!`, `???`, `===`, `///`, `{{<` or `{%`."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    md.block.ruler.before("fence", "indented", _indented, ends)
+    md.block.ruler.before("unresolved", "indented", _indented, ends)
     md.use(colon_fence_plugin)
     md.core.ruler.after("block", "directive", _directives)
 
@@ -88,7 +96,7 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
         return []
     if role in ("code", "formula"):
         token.type, token.info = ("fence", argument) if role == "code" else ("math_block", "")
-        token.tag, token.content = "", body.lstrip("\n")
+        token.tag, token.content = "", body.strip("\n") if role == "code" else body.strip("$ \n")
         return [token]
     if role == "glossary":  # terms and indented definitions
         body = _DEFINITION.sub(r"\g<term>\n: ", body)
@@ -145,35 +153,38 @@ def _html(content: str, place: list[int] | None) -> Token:
 
 
 def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a block of MkDocs, whose body is indented, as a directive."""
+    """Read a block whose body is indented, or ends with a line of its own, as a directive."""
     begin = state.bMarks[start] + state.tShift[start]
     if state.src[begin : begin + 1] not in _MARKERS:
         return False
     line = state.src[begin : state.eMarks[start]]
-    slashed = _SLASHED.match(line)
-    found = slashed or _INDENTED.match(line) or _OBJECT.match(line)
+    slashed, paired = _SLASHED.match(line), _PAIRED.match(line)
+    is_listing = paired is not None and paired["name"] == "highlight"
+    if paired and not is_listing and _ROLES.get(paired["name"]) not in _PAIRED_ROLES:
+        paired = None
+    found = slashed or paired or _INDENTED.match(line) or _OBJECT.match(line)
     if found is None or state.is_code_block(start):
         return False
-    if silent:
-        return True
-    indent = state.sCount[start] + (0 if slashed else _INDENT)
-    last = start + 1
-    while last < end and _is_inside(state, last, indent, slashed["mark"] if slashed else ""):
-        last += 1
     name = found["name"] or "tab-item"
-    title = found["name"].title() if found["title"] is None else found["title"].strip()
+    closing = (slashed["mark"],) if slashed else (f"/{name}", f"end{name}") if paired else ()
+    indent = state.sCount[start] + (0 if closing else _INDENT)
+    last, limit = start + 1, min(end, start + _LONGEST) if paired else end
+    while last < limit and _is_inside(state, last, indent, closing):
+        last += 1
+    if silent or (paired and last == limit):
+        return last < limit or not paired
+    title = found["language" if is_listing else "title"]
+    title = (name.title() if not paired else "") if title is None else title.strip()
     token = state.push("colon_fence", "", 0)
     token.info, token.map = f"{name} [{title}]", [start, last]
     token.content = state.getLines(start + 1, last, indent, True)
-    if slashed and (settings := _SETTINGS.match(token.content)):
-        token.content = "\n" * settings[0].count("\n") + token.content[settings.end() :]
-    state.line = min(last + bool(slashed), end)
+    state.line = min(last + bool(closing), end)
     return True
 
 
-def _is_inside(state: StateBlock, at: int, indent: int, closing: str) -> bool:
+def _is_inside(state: StateBlock, at: int, indent: int, closing: Sequence[str]) -> bool:
     """Whether a line is in a block that ends before a line `closing`, or before a lesser indent."""
     if closing:
         line = state.src[state.bMarks[at] + state.tShift[at] : state.eMarks[at]]
-        return line.strip() != closing
+        return "".join(line.split()).strip("{<%->}") not in closing
     return state.isEmpty(at) or state.sCount[at] >= indent

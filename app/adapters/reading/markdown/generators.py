@@ -4,7 +4,7 @@ Only what is simple and common is read. For anything else the built site is.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from posixpath import join
@@ -21,6 +21,7 @@ _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 _INDEX = ("index", "_index", "readme")
 _LESSON = ("episodes", "learners", "instructors", "profiles")
 """Folders of a lesson of the Carpentries, in the order of its site."""
+_HUGO = ("hugo.toml", "hugo.yaml", "config/_default/hugo.toml", "config.toml")
 _POSITIONS = ("sidebar_position", "weight", "nav_order", "order")
 """Where front matter says a page's place: Docusaurus, Hugo, Just the Docs, Starlight."""
 
@@ -79,27 +80,26 @@ def _mdbook(files: SourceFiles, config: str) -> Facts:
 
 def _mkdocs(files: SourceFiles, config: str) -> Facts:
     settings = _settings(files, config)
-    nav, given = settings.get("nav"), (_text(settings, "docs_dir"), "docs")
+    given = _text(settings, "docs_dir"), "docs"
     folder = next((one for one in given if one and files.has_folder(one)), "")
-    listed = yaml_entries(nav) if isinstance(nav, list) else _literate_nav(files, folder, settings)
+    plugins = [one for one in _list(settings.get("plugins")) if isinstance(one, Mapping)]
+    nav_file = next(
+        filter(None, (_text(one, "literate-nav", "nav_file") for one in plugins)), "SUMMARY.md"
+    )
+    listed = [*yaml_entries(settings.get("nav"))] or _summary(files, join(folder, nav_file))
     return Facts(
         folder,
         _pages(files, folder, ".html" if settings.get("use_directory_urls") is False else "/"),
-        list(listed) or None,
+        listed or None,
         _text(settings, "site_name"),
         _text(settings, "theme", "language"),
         _text(settings, "site_url"),
     )
 
 
-def _literate_nav(
-    files: SourceFiles, folder: str, settings: Mapping[str, object]
-) -> Iterator[Entry]:
-    """Read the page that lists the others for the plug-in of this name."""
-    for plugin in _list(settings.get("plugins")):
-        if plugin == "literate-nav" or (isinstance(plugin, Mapping) and "literate-nav" in plugin):
-            name = join(folder, _text(plugin, "literate-nav", "nav_file") or "SUMMARY.md")
-            yield from summary_entries(files.settings(name) if files.has(name) else "")
+def _summary(files: SourceFiles, name: str) -> list[Entry]:
+    """Return the entries of a page that lists the others; [] if there is none."""
+    return list(summary_entries(files.settings(name))) if files.has(name) else []
 
 
 def _myst(files: SourceFiles, config: str) -> Facts:
@@ -126,20 +126,42 @@ def _plain(files: SourceFiles, config: str) -> Facts:
     lesson = _settings(files, "config.yaml")
     if "carpentry" in lesson:
         return _lesson(files, lesson)
-    summary = next((one for one in ("SUMMARY.md", "src/SUMMARY.md") if files.has(one)), "")
+    if (hugo := next(filter(files.has, _HUGO), "")) and files.has_folder("content"):
+        return _hugo(files, _settings(files, hugo))
+    gitbook = {**_settings(files, "book.json"), **_settings(files, ".gitbook.yaml")}
+    own = _text(gitbook, "structure", "summary") or "SUMMARY.md"
+    names = (join(_text(gitbook, "root").strip("./"), own), "src/SUMMARY.md", "_sidebar.md")
+    summary = next(filter(files.has, names), "")
     book, folder = _settings(files, "_config.yml"), summary.rpartition("/")[0]
     style = _text(book, "permalink")
     end = "/" if style == "pretty" or style.endswith("/") else ".html"
     pages = _pages(files, folder, end)
-    entries = list(summary_entries(files.settings(summary))) if summary else []
-    if entries and "README.md" in pages and "README.md" not in [one.target for one in entries]:
-        entries.insert(0, Entry(0, "", 0, "README.md"))  # GitBook's introduction
+    pages.pop(summary.rpartition("/")[2], "")  # HonKit's contents may be a README
+    entries = _summary(files, summary) if summary else []
+    first = _text(gitbook, "structure", "readme") or "README.md"
+    if entries and first in pages and first not in [one.target for one in entries]:
+        entries.insert(0, Entry(0, "", 0, first))  # GitBook's introduction
     return Facts(
         folder,
         pages | _collections(files, book, end),
         entries or None,
-        _text(book, "title"),
+        _text(gitbook, "title") or _text(book, "title"),
         base_url=_address(book),
+    )
+
+
+def _hugo(files: SourceFiles, settings: Mapping[str, object]) -> Facts:
+    language = _text(settings, "defaultContentLanguage") or "en"
+    given = _text(settings, "languages", language, "contentDir") or _text(settings, "contentDir")
+    folder = given if given and files.has_folder(given) else "content"
+    url = _text(settings, "baseURL")
+    return Facts(
+        folder,
+        {name: path.lower().replace(" ", "-") for name, path in _pages(files, folder, "/").items()},
+        None,
+        _text(settings, "title"),
+        language if language != "en" else "",
+        url if "//example." not in url else "",
     )
 
 
@@ -241,11 +263,16 @@ def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
 
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:
-    """Return the settings of a file of YAML or Zensical; {} if it is missing or no table."""
-    text: str = files.settings(name) if name and files.has(name) else ""
-    is_toml = name.endswith(".toml")
-    found = read_toml(text, name).get("project") if is_toml else read_yaml(text, name)
-    return found if isinstance(found, Mapping) else {}
+    """Return the settings of a file, in Zensical's their table; {} if it is missing or no table."""
+    if not name or not files.has(name):
+        return {}
+    text = files.settings(name)
+    if name.endswith(".json"):
+        found = read_json(text, name, expected="correct the settings")
+    else:
+        found = read_toml(text, name) if name.endswith(".toml") else read_yaml(text, name)
+    found = found if isinstance(found, Mapping) else {}
+    return found.get("project", found) if name == "zensical.toml" else found
 
 
 def _text(settings: object, *names: str) -> str:

@@ -10,6 +10,8 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from app.adapters.reading.markdown.unresolved import inline_html
+
 _CALLOUT = re.compile(r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]*)?\][+-]?[ \t]*(?P<title>[^\n]*)\n?")
 _LINK = re.compile(
     r"(?P<embeds>!?)\[\[(?=[^\[\]|\n]{0,200}[^\W\d])(?P<target>[^\[\]|\n]{1,200}?)"
@@ -29,38 +31,23 @@ def notes_plugin(md: MarkdownIt, has_wiki_links: bool) -> None:
 def _callouts(state: StateCore) -> None:
     """Make admonitions of the quotes that begin with a callout's mark; its title may be empty."""
     result: list[Token] = []
-    are_callouts: list[bool] = []
-    found = None
+    tags: list[str] = []
     for at, token in enumerate(state.tokens):
         result.append(token)
         if token.type == "blockquote_open":
             inside = state.tokens[at + 1 : at + 3]
             is_text = inside[0].type == "paragraph_open"
             found = _CALLOUT.match(inside[1].content) if is_text else None
-            are_callouts.append(found is not None)
+            tags.append("aside" if found else token.tag)
             if found:
-                token.tag = "aside"
                 token.attrSet("class", f"admonition {found['name'].lower()}")
-                inside[0].attrSet("class", "admonition-title label")
-        elif token.type == "blockquote_close" and are_callouts.pop():
-            token.tag = "aside"
-        elif token.type == "inline" and found:
-            result += _set_title(token, found)
-            found = None
+                inside[1].content = inside[1].content[found.end() :]
+                shown = inline_html(state.md, found["title"] or found["name"].title(), state.env)
+                title = f'<p class="admonition-title label">{shown}</p>'
+                result.append(Token("html_block", "", 0, content=title))
+        if token.type.startswith("blockquote"):
+            token.tag = tags[-1] if token.nesting > 0 else tags.pop()
     state.tokens = result
-
-
-def _set_title(inline: Token, found: re.Match[str]) -> list[Token]:
-    """Make a paragraph's first line the title; return what begins one of its other lines."""
-    rest = inline.content[found.end() :]
-    inline.content = found["title"] or found["name"].title()
-    if not rest:
-        return []
-    return [
-        Token("paragraph_close", "p", -1, level=inline.level - 1),
-        Token("paragraph_open", "p", 1, map=inline.map, level=inline.level - 1),
-        Token("inline", "", 0, content=rest, level=inline.level, children=[]),
-    ]
 
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:

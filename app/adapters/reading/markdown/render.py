@@ -113,7 +113,7 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         .disable(["gfm_autolink_www", "gfm_autolink_protocol", "gfm_autolink_email"])
     )
     md.inline.terminator_re = _MARKUP
-    md.use(tags_plugin, is_mdx).use(unresolved_plugin, is_mdx)
+    md.use(tags_plugin).use(unresolved_plugin, is_mdx)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
     if site is Site.MKDOCS:  # elsewhere, `\\(` is an escaped bracket
         md.use(texmath_plugin, delimiters="brackets")
@@ -166,16 +166,13 @@ def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env
     return f'{shown}<figure class="code">{listing}</figure>\n'
 
 
-def _formula(display: bool) -> Callable[..., str]:
-    def rule(_: object, tokens: Sequence[Token], index: int, *_options: object) -> str:
-        token = tokens[index]
-        shown = "1" if display else "0"
-        token.attrs.pop("class", None)
-        tex = escape(token.content.strip())
-        formula = f'<{FORMULA} display="{shown}">{tex}</{FORMULA}>'
-        return f"<p{RendererHTML.renderAttrs(token)}>{formula}</p>\n" if token.block else formula
-
-    return rule
+def _formula(_: object, tokens: Sequence[Token], index: int, *_options: object) -> str:
+    token = tokens[index]
+    display = "0" if token.type in ("math_inline", "math_single") else "1"
+    token.attrs.pop("class", None)
+    tex = escape(token.content.strip())
+    formula = f'<{FORMULA} display="{display}">{tex}</{FORMULA}>'
+    return f"<p{RendererHTML.renderAttrs(token)}>{formula}</p>\n" if token.block else formula
 
 
 def _html_block(
@@ -207,11 +204,8 @@ def _role(_: object, tokens: Sequence[Token], index: int, _options: object, env:
 
 _RULES: dict[str, Callable[..., str]] = {
     **dict.fromkeys(("fence", "colon_fence", "code_block"), _fence),
-    **dict.fromkeys(("math_inline", "math_single"), _formula(False)),
-    **dict.fromkeys(
-        ("math_inline_double", "math_block", "math_block_label", "math_block_eqno", "amsmath"),
-        _formula(True),
-    ),
+    **dict.fromkeys(("math_inline", "math_single", "math_inline_double"), _formula),
+    **dict.fromkeys(("math_block", "math_block_label", "math_block_eqno", "amsmath"), _formula),
     "html_block": _html_block,
     "myst_role": _role,
     **dict.fromkeys(("myst_line_comment", "myst_block_break", "myst_target"), lambda *_: ""),

@@ -18,6 +18,7 @@ from app.services.safe_paths import shown_name
 
 _TABLES = tomllib.loads(Path(__file__).with_name("generators.toml").read_text("utf-8"))
 _UNREAD: Mapping[str, str] = _TABLES["unread"]
+_REPOSITORY = frozenset(_TABLES["repository"]["names"].split())
 _UNREAD_SCRIPT = (
     "JavaScript is not read: give --base-url, the address of the pages of docs/, and "
     "sidebars.json, or the built site"
@@ -55,6 +56,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
     if not listed:
         raise BookError(_NO_PAGE, str(files.root))
     names = {one.file for one in listed}
+    names |= {one for one in facts.pages if PurePosixPath(one).name in _REPOSITORY}
     orphans = [join(facts.folder, name) for name in facts.pages if name not in names]
     return OpenedBook(
         site,
@@ -123,9 +125,11 @@ def _configured_below(files: SourceFiles) -> list[SourceWarning]:
 def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:
     """Return the pages in the order of the table of contents, with their chapters."""
     if facts.entries is None:
-        return [PageInfo(name) for name in facts.pages]
+        pages = (name for name in facts.pages if PurePosixPath(name).name not in _REPOSITORY)
+        return list(map(PageInfo, pages))
     known = {name.rpartition(".")[0]: name for name in facts.pages}
     known |= {**{name: name for name in facts.pages}, **facts.names, "": ""}
+    known["."] = next((one for one in ("README.md", "index.md") if one in known), "")
     entries = []
     for entry in facts.entries:
         if below := _matching(entry.target, facts.pages):

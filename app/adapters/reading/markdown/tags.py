@@ -8,15 +8,16 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
-from app.adapters.reading.markdown.unresolved import inline_html
+from app.adapters.reading.markdown.unresolved import TEMPLATE
 from app.adapters.reading.tree import INLINE
 
 _BRACES = r"\{[^{}]*+\}"
 for _ in range(5):  # braces in braces, as deep as a component's attributes need
     _BRACES = rf"\{{(?:[^{{}}]++|{_BRACES})*+\}}"
+_MARK = TEMPLATE.pattern
 _NAMED = (
     r"(?P<key>[A-Za-z_:@][\w:.@-]*+)"
-    rf"(?:\s*+=\s*+(?P<value>\"[^\"]*\"|'[^']*'|{_BRACES}|[^\s\"'{{}}<>=`]++))?+"
+    rf"(?:\s*+=\s*+(?P<value>\"(?:{_MARK}|[^\"])*+\"|'(?:{_MARK}|[^'])*+'|{_BRACES}|[^\s\"'{{}}<>=`]++))?+"
 )
 _ATTRIBUTE = rf"\s*+(?:{_NAMED}|{_BRACES})"
 _ANY = (
@@ -40,12 +41,10 @@ _LONGEST = 20_000
 """Characters of a tag or of a line of tags; longer ones are text."""
 
 
-def tags_plugin(md: MarkdownIt, is_mdx: bool) -> None:
+def tags_plugin(md: MarkdownIt) -> None:
     """Read lines of tags alone as tags, so that the lines between them are Markdown."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
     md.block.ruler.before("html_block", "tag_line", _tag_line, ends)
-    if is_mdx:
-        md.block.ruler.before("html_block", "summary", _summary, {"alt": [*ends["alt"], "list"]})
     md.inline.ruler.before("html_inline", "tag", _tag_inline)
 
 
@@ -71,7 +70,7 @@ def _attribute(found: re.Match[str]) -> str:
     if not name:
         return ""
     if value[0] in "\"'":
-        return f" {name}={value}"
+        return f" {name}={TEMPLATE.sub('', value)}"
     if value[0] == "{" and name == "style":
         value = value.translate(_STYLE_MARKS)
     elif value[0] == "{":
@@ -103,20 +102,6 @@ def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         token.map = [start, behind]
         token.content = "".join(map(_html, tags)) + "\n"
         state.line = behind
-    return True
-
-
-def _summary(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
-    """Read the line of a `<summary>`: in MDX, it and what is below it are Markdown."""
-    line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]].strip()
-    inside = line.removeprefix("<summary>").removesuffix("</summary>")
-    if len(inside) + len("<summary></summary>") != len(line):
-        return False
-    if not silent:
-        token = state.push("html_block", "", 0)
-        token.map = [start, start + 1]
-        token.content = f"<summary>{inline_html(state.md, inside, state.env)}</summary>"
-        state.line = start + 1
     return True
 
 

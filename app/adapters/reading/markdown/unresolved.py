@@ -3,8 +3,9 @@
 import re
 from collections.abc import Sequence
 from html import escape
+from types import SimpleNamespace
 
-from markdown_it import MarkdownIt
+from markdown_it import MarkdownIt, helpers
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
@@ -23,7 +24,20 @@ _SILENT = (
 around text as it is."""
 _UNKNOWN = r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}"
 TEMPLATE = re.compile(_UNKNOWN)
+_DESTINATION = re.compile(
+    rf"(?:[^\s(){{}}<>]*+(?:{_UNKNOWN}))++[^\s(){{}}<>]*+"
+    r"|(?=[^\s()<>]++ [^'\"])[^(){}<>\"\n]{1,200}"
+    r"\.(?:md|html|ipynb|png|jpe?g|gif|svg)(?=[#\s)])[^\s()]*"
+)
+"""A link's destination with a template in it, or a file's name with blanks, as MkDocs takes it."""
+_PATH = re.compile(r"[\"']([^\"'\s]+)")
+"""What a template names, as Jekyll's and Hugo's functions of addresses do."""
 _IN_LINE = re.compile(rf"{_SILENT}|(?P<unknown>{_UNKNOWN})", re.DOTALL)
+_FORMULA = re.compile(
+    r"\{\{[<%] *(?P<name>math|katex)\b[^{}\n]*\}\}(?P<tex>.{1,400}?)\{\{[<%] */(?P=name) *[%>]\}\}",
+    re.DOTALL,
+)
+"""Shortcodes of Hugo's themes round a formula."""
 _IN_MDX = re.compile(
     rf"{_SILENT}|(?P<blank>\{{\s*(?P<quote>['\"`])\s*(?P=quote)\s*\}})"
     rf"|(?P<unknown>{_UNKNOWN}|\{{(?!#)[^{{}}\n]{{0,400}}\}})",
@@ -55,7 +69,20 @@ def unresolved_plugin(md: MarkdownIt, is_mdx: bool) -> None:
     if is_mdx:
         md.block.ruler.before("fence", "module", _module)
     md.inline.ruler.before("escape", "unresolved", _inline)
+    md.helpers = SimpleNamespace(**vars(helpers) | {"parseLinkDestination": _destination})  # type: ignore[assignment]
     md.add_render_rule(UNRESOLVED, _shown)
+
+
+def _destination(text: str, at: int, end: int) -> object:
+    result = helpers.parseLinkDestination(text, at, end)
+    if found := _DESTINATION.match(text, at, end):
+        result.ok, result.pos, result.str = True, found.end(), TEMPLATE.sub(_path, found[0])
+    return result
+
+
+def _path(template: re.Match[str]) -> str:
+    path = _PATH.search(template[0])
+    return path[1] if path else ""
 
 
 def _shown(_: object, tokens: Sequence[Token], index: int, *_options: object) -> str:
@@ -96,6 +123,11 @@ def _inline(state: StateInline, silent: bool) -> bool:
         return _role(state, silent)
     if state.src[state.pos] != "{":
         return False
+    if formula := _FORMULA.match(state.src, state.pos):
+        if not silent:
+            state.push("math_inline", "math", 0).content = formula["tex"].strip("$ \n")
+        state.pos = formula.end()
+        return True
     pattern = _IN_MDX if state.env["mdx"] else _IN_LINE
     found = pattern.match(state.src, state.pos)
     if found is None or (found["list"] and state.env["site"] is Site.MYST):
@@ -125,4 +157,5 @@ def _role(state: StateInline, silent: bool) -> bool:
 
 def inline_html(md: MarkdownIt, text: str, env: EnvType) -> str:
     """Render a title or cell, without the footnotes, which are at the end of the page."""
-    return str(md.renderInline(text, {key: env[key] for key in ("unknown", "site", "file", "mdx")}))
+    keys = ("unknown", "site", "file", "mdx", "references")
+    return str(md.renderInline(text, {key: env[key] for key in keys if key in env}))
