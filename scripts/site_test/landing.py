@@ -170,7 +170,8 @@ async def with_widget(route: Route) -> None:
         response = await route.fetch()
         html = await response.text()
         if "/widget.js" not in html:
-            html = html.replace("</head>", '<script src="/widget.js" defer></script></head>', 1)
+            script = '<script src="/widget.js" defer></script></head>'
+            html = re.sub("</head>", script, html, count=1, flags=re.IGNORECASE)
         await route.fulfill(response=response, body=html)
     else:
         await route.continue_()

@@ -162,7 +162,7 @@ def page_at(files: SourceFiles, base_url: str, url: str) -> BuiltPage | None:
     inside = path.removeprefix(f"{base}/") if path.startswith(f"{base}/") else ""
     name = unquote(inside).strip("/")
     tries = (name, f"{name}.html", f"{name}/index.html") if name else ("index.html",)
-    file = next(filter(files.has, tries), "")
+    file = next(filter(files.has, reversed(tries) if inside.endswith("/") else tries), "")
     return read_page(files.data(file)) if file else None
 
 
