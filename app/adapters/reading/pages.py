@@ -59,7 +59,9 @@ class PageReader:
         html = self.files.data(info.file)
         root = parse(marked(html) if self.mark else html, info.file)
         if root.xpath("//script[contains(@src, 'markdeep')]"):  # it renders the page's Markdown
-            return self.markdown(info, html.decode("utf-8", "replace"), Site.PLAIN)
+            page = self.markdown(info, html.decode("utf-8", "replace"), Site.PLAIN)
+            blocks = [replace(one, anchor="", url=info.url) for one in page.blocks] if page else []
+            return replace(page, blocks=tuple(blocks)) if page else None
         _resolve_images(root, info.url)
         document = self._document(info, root, "" if self.mark else None, shown_text(root))
         if document is not None:
