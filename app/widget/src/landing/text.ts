@@ -9,8 +9,8 @@ const SKIPPED = [
   "math", ".katex", ".katex-display", ".MathJax", "mjx-container", ".math", ".arithmatex", ".linenos", ".linenodiv", ".lineno",
 ].join(",");
 const ROOTS = [
-  "article .theme-doc-markdown", "article .markdown", "article.md-content__inner", "main article:only-of-type",
-  "main#quarto-document-content", "#content main", "main", "[role=main]", "article:only-of-type", "body",
+  "article .theme-doc-markdown", "article .markdown", "article.md-content__inner", "[role=main] article", "main article",
+  "main#quarto-document-content", "#content main", "main", "[role=main]", "article", "body",
 ];
 const KEPT = /[\p{L}\p{N}]/u;
 const ASCII = /[^a-z0-9]+/g;
@@ -58,10 +58,11 @@ function withoutMarkup(quote: string): string {
     .replace(/\]\([^)\s]*\)/g, " ");
 }
 
+/** Return the content of the page. An article without the title is only a part of it. */
 export function mainContent(): Element {
   for (const selector of ROOTS) {
     const found = document.querySelector(selector);
-    if (found) return found;
+    if (found && (found.querySelector("h1") || !selector.endsWith("article"))) return found;
   }
   return document.body;
 }
