@@ -105,8 +105,10 @@ class _Edition:
         self._listed = {one.file: one for one in listed}
 
     def _own(self, target: str) -> str:
-        """Return the file of the edition that a link leads to; "" if none."""
+        """Return the file of the edition that a link leads to, also by a redirect; "" if none."""
         file = self._addresses.file_of(target)
+        if file in self._files and (redirect := self._files[file].redirect):
+            file = self._addresses.file_of(redirect) or file
         return file if file in self._files else ""
 
     def _visited(self, starts: Iterable[str]) -> dict[str, None]:
