@@ -79,9 +79,9 @@ class Block:
 
     `text` is what a reader sees: without inline mark-up, entities decoded, link text kept, maths as
     TeX; inside larger blocks, code in fences and tables with a rule. `heading_path` goes from the
-    page's title to the block's section; a heading's path ends with itself. `anchor` is the id that
-    the site generator gives the section's heading; "" above the first heading and under the page's
-    title. `url` is the page's permalink with `#anchor`.
+    page's title, with its chapter if pages share it, to the block's section; a heading's path ends
+    with itself. `anchor` is the id that the site generator gives the section's heading; "" above
+    the first heading and under the page's title. `url` is the page's permalink with `#anchor`.
     """
 
     kind: BlockKind

@@ -34,6 +34,8 @@ SHORTEST_COGNATE = 4
 LEAST_SIMILARITY = 0.83
 """1 - edits / length of the longer word: one letter in six is wrong, missing, added or swapped
 with its neighbour."""
+SWAPPED_SIMILARITY = 0.79
+"""The same if the letters are the same: "cycel" is one swap from "cycle"."""
 NAME_SIMILARITY = 0.9
 """The same for words with capitals, because different names are similar: useState and UsState."""
 COGNATE_SIMILARITY = 0.86
@@ -130,14 +132,16 @@ def closest(word: str, known: Words) -> str:
     The first sound must be equal, so that "unsorted" is not corrected to "sorted"; "ph" equals "f".
     """
     wanted = word.lower()
-    sound = _first_sound(wanted)
-    near = process.extract(
+    sound, letters = _first_sound(wanted), sorted(wanted)
+    least = LEAST_SIMILARITY if word[1:].islower() else NAME_SIMILARITY
+    found = process.extract(
         wanted,
         [one for one in known if len(one) >= SHORTEST and _first_sound(one) == sound],
         scorer=OSA.normalized_similarity,
-        score_cutoff=LEAST_SIMILARITY if word[1:].islower() else NAME_SIMILARITY,
+        score_cutoff=min(least, SWAPPED_SIMILARITY),
         limit=None,
     )
+    near = [one for one in found if one[1] >= least or sorted(one[0]) == letters]
     best = max(near, key=lambda one: (one[1], known[one[0]]), default=None)
     return known[best[0]][1] if best else ""
 

@@ -22,7 +22,7 @@ TASK = "Explain why photosynthesis in leaves stops at night."
 LIGHT = passage("Photosynthesis in leaves needs light, which plants take in by day.", "p-light")
 EXERCISE = passage(TASK, "p-task", BlockKind.EXERCISE)
 NOTICE = "This is an exercise of the book. These passages help to solve it."
-CHOICE = "Which gas do green plants take from the air?"
+CHOICE = "Which gas do green plants take?"
 SOLUTION = passage(
     "Photosynthesis in leaves stops at night because no photons arrive.",
     "p-solution",
@@ -45,6 +45,7 @@ def ask(solutions: Solutions, generator: ScriptedGenerator | None = None) -> Ans
         ("Why do leaves fall at night in autumn?", ""),
         ("Explain why.", ""),
         (CHOICE, "p-choice"),
+        ("Which gas do plants take?", ""),  # it has three of its four terms
     ],
 )
 def test_a_question_is_an_exercise_when_it_repeats_its_words(question: str, exercise: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.document import BlockKind, Book, Site
+from tests.command_line import write_files
 from tests.conftest import ROOT
 from tests.markdown_pages import assert_sound, read_folder, read_identified, read_text
 from tests.recorded_cases import RecordedCases
@@ -66,6 +67,24 @@ def test_a_title_above_text_is_not_a_heading_below_it() -> None:
         ("Owls", "Ears"),
         ("Owls", "Ears"),
     ]
+
+
+def test_pages_that_share_a_title_name_their_chapter(tmp_path: Path) -> None:
+    pages = {
+        f"{one}/{name}.md": f"# {name}\n" for one in ("Owls", "Bats") for name in (one, "Food")
+    }
+    summary = "".join(
+        f"- [{one}]({one}/{one}.md)\n  - [Food]({one}/Food.md)\n" for one in ("Owls", "Bats")
+    )
+    blocks = read_folder(write_files(tmp_path, {**pages, "SUMMARY.md": summary})).blocks()
+    titles = [block.heading_path[0] for block in blocks]
+    assert titles == ["Owls", "Owls: Food", "Bats", "Bats: Food"]
+
+
+def test_an_image_has_the_path_that_a_template_names() -> None:
+    [owl] = read_text('![Owl]({{ "/owl.png" | relative_url }})').blocks
+    assert owl.figure
+    assert owl.figure.url == "/owl.png"
 
 
 def test_a_single_file_is_a_book(tmp_path: Path) -> None:

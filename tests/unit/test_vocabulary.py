@@ -23,6 +23,7 @@ BOOK = {
     "createasyncthunk": (4, "createAsyncThunk"),
     "months": (7, "months"),
     "usstate": (3, "UsState"),
+    "cycle": (5, "cycle"),
 }
 
 
@@ -41,6 +42,8 @@ BOOK = {
         ("monhts", "months"),
         ("moth", ""),
         ("uneukaryotes", ""),
+        ("cycel", "cycle"),
+        ("cycla", ""),
     ],
 )
 def test_a_misspelled_word_is_replaced_by_the_most_similar_word(word: str, right: str) -> None:

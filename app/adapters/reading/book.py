@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,7 @@ from app.adapters.reading.source_files import PAGE_SUFFIXES as MARKDOWN
 from app.adapters.reading.source_files import SourceFiles
 from app.domain.book_id import BookId
 from app.domain.chunking.config import ChunkingConfig, StrategyName
-from app.domain.document import BlockKind, Book, Document, Site
+from app.domain.document import Block, BlockKind, Book, Document, Site
 from app.domain.errors import BookError
 from app.domain.languages import language_of_text
 from app.domain.reading_budget import read_toml
@@ -76,7 +77,24 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     if opened.pages[0].file.lower().endswith(PAGE_SUFFIXES):
         documents, repeated = without_boilerplate(documents)
         warnings += repeated
+    documents = _with_chapters(documents)
     return replace(_book(own_id, opened, documents), warnings=tuple(warnings))
+
+
+def _with_chapters(documents: Sequence[Document]) -> list[Document]:
+    """Name the chapter in the heading paths of pages that share a title, such as "Introduction"."""
+    count = Counter(one.title for one in documents)
+    return [
+        replace(one, blocks=tuple(map(partial(_of_chapter, one.chapter), one.blocks)))
+        if count[one.title] > 1 and one.chapter != one.title
+        else one
+        for one in documents
+    ]
+
+
+def _of_chapter(chapter: str, block: Block) -> Block:
+    title, *below = block.heading_path
+    return replace(block, heading_path=(f"{chapter}: {title}", *below))
 
 
 def open_editions(request: IngestRequest) -> tuple[OpenedBook, ...]:

@@ -15,7 +15,7 @@ from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import Terms, words
 
 SAME_TERMS = 0.75
-"""Minimum Jaccard similarity of the terms of question and exercise."""
+"""The Jaccard similarity of the terms of question and exercise must be above it."""
 FEWEST_TERMS = 3
 """Minimum number of terms of a question that is compared with exercises."""
 
@@ -90,7 +90,7 @@ def asked_exercise(asked: frozenset[int], hits: Sequence[Hit], terms: Terms) -> 
         if one.kind is BlockKind.EXERCISE and len(asked) >= FEWEST_TERMS:
             forms = map(terms, (one.text, one.text.partition("\n\n")[0]))
             similarity = max(len(asked & form) / len(asked | form) for form in forms)
-            if similarity > best or (similarity == best and not found):
+            if similarity > best:
                 best, found = similarity, one.paragraph_id
     return found
 
