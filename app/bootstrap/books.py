@@ -1,4 +1,4 @@
-"""Reads books from folders, archives, sites, and stamps built sites with their paragraphs' ids.
+"""Reads books and their settings; stamps built sites with their paragraphs' ids.
 
 The sample book is part of this package.
 """

@@ -41,10 +41,11 @@ _VERDICT = """
 _BY_TEXT = """
 async ([text, nth, cited]) => {
   const roots = ['article', 'main', '[role=main]', 'body'];
-  const root = roots.map((each) => document.querySelector(each)).find(Boolean);
+  const root = roots.map((each) => document.querySelector(each))
+    .find((each) => each && (each.tagName !== 'ARTICLE' || each.querySelector('h1')));
   const unread = 'script, style, nav, button, .headerlink, .boring, .footnote-ref, '
     + '.linenos, .lineno, textbook-rag';
-  const blocks = 'p, li, pre, td, th, dt, dd, summary, h1, h2, h3, h4, h5, h6, caption, div';
+  const blocks = 'p, li, pre, td, th, dt, dd, summary, h1, h2, h3, h4, h5, h6, caption, div, body';
   const letters = (string) =>
     string.normalize('NFKC').toLowerCase().replace(/[^\\p{L}\\p{N}]+/gu, '');
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);

@@ -1,6 +1,6 @@
 """Measure the share of citations into a built site that open at the right, visible block.
 
-    python scripts/site_test/landing.py SITE_FOLDER [BOOK_FOLDER] [--book ID] [--count 400]
+    python scripts/site_test/landing.py SITE_FOLDER [BOOK_FOLDER] --book ID [--count 400]
 
 SITE_FOLDER is a build; BOOK_FOLDER holds its Markdown, else the build itself is read. The widget is
 put on pages without its tag. The right block is known from its whole text. Prints a table by kind
@@ -99,7 +99,7 @@ def edited(quote: str, share: float, random: Random) -> str:
 def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
     random = Random(options.seed)
     count = options.count
-    rows = printed("links", options.book or str(folder))
+    rows = printed("links", options.book)
     urls = {(row["file"], row["start"]): row["url"] for row in rows}
     by_kind: dict[str, list[Case]] = {}
     read: dict[str, str] = {}
@@ -170,7 +170,8 @@ async def with_widget(route: Route) -> None:
         response = await route.fetch()
         html = await response.text()
         if "/widget.js" not in html:
-            html = html.replace("</head>", '<script src="/widget.js" defer></script></head>', 1)
+            script = '<script src="/widget.js" defer></script></head>'
+            html = re.sub("</head>", script, html, count=1, flags=re.IGNORECASE)
         await route.fulfill(response=response, body=html)
     else:
         await route.continue_()
@@ -222,7 +223,7 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("site", type=Path)
     parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--book", default="", help="an indexed book, whose links are opened")
+    parser.add_argument("--book", required=True, help="its id in the index")
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(

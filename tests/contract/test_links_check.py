@@ -31,6 +31,7 @@ def built(folder: Path, html: str, page: str = "owls/index.html") -> Path:
 
 @pytest.mark.parametrize("page", ["owls/index.html", "owls.html"])
 def test_a_site_whose_links_land_has_no_miss(run: Run, book: str, home: Path, page: str) -> None:
+    write_files(home / "site", {"owls.html": "<p>Moved to the folder."})
     result = run("links", book, "--check", built(home, PAGE, page))
     assert (result.code, result.out) == (0, "")
     assert result.err == "3 links on 1 page, 0 misses\n"

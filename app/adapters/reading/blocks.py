@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain, repeat, takewhile
 from typing import ClassVar
@@ -222,11 +222,13 @@ class _Blocks:
         rest = [one for one in drafts if not one.caption]
         if rest and all(one.kind in (BlockKind.CODE, BlockKind.TABLE) for one in rest):
             return [*captions, *rest]
-        figure = _figure_of(captions, rest)
+        figure = compose(BlockKind.FIGURE, [*captions, *rest])
         image = next(element.iter("img"), None)
         if figure.figure is None and image is not None:
+            figure.figure = Figure(image.get("src") or "")
+        if figure.figure and captions:
             caption = " ".join(one.text for one in captions)
-            figure.figure = Figure(image.get("src") or "", caption=caption)
+            figure.figure = replace(figure.figure, caption=caption)
         figure.element_id = own_id(element)
         return [figure]
 
@@ -252,14 +254,6 @@ class _Blocks:
         "caption": _caption,
     }
     """Of the elements of each role; the first of several counts."""
-
-
-def _figure_of(captions: Sequence[Draft], images: Sequence[Draft]) -> Draft:
-    figure = compose(BlockKind.FIGURE, [*captions, *(one for one in images if one.text)])
-    image = next((one.figure for one in images if one.figure), None)
-    if image and captions:
-        image = replace(image, caption=" ".join(one.text for one in captions))
-    return replace(figure, figure=image)
 
 
 def _title_of(component: HtmlElement) -> str:

@@ -21,26 +21,15 @@ _ABOVE = 3
 
 def code_text(pre: HtmlElement) -> str:
     """Return the code as a browser shows it, with marks, without blank lines at its ends."""
-    breaks = [one for one in pre.iter("br") if not _ends_line(one)]
-    # Lines that are elements are lines of it.
-    ends = [one for one in pre.iterdescendants(*_LINE_TAGS) if one.getnext() is not None]
-    ends = [one for one in ends if not str(one.text_content()).endswith("\n")]
-    for one in (*breaks, *ends):
-        behind = one.tail or ""
-        one.tail = "\n" + (behind if pre.tag == "pre" else behind.lstrip("\n"))
+    # Lines that are elements are lines of it. What is inside of them comes first.
+    for one in reversed([*pre.iterdescendants("br", *_LINE_TAGS)]):
+        ends = one.tag == "br" or one.getnext() is not None
+        if ends and not str(one.text_content()).endswith("\n"):
+            behind = one.tail or ""
+            one.tail = "\n" + (behind if pre.tag == "pre" else behind.lstrip("\n"))
     lines = [line.rstrip() for line in pre.text_content().replace("\u00a0", " ").split("\n")]
-    while lines and not lines[0].strip(GAP):
-        del lines[0]
-    while lines and not lines[-1].strip(GAP):
-        del lines[-1]
-    return "\n".join(lines)
-
-
-def _ends_line(br: HtmlElement) -> bool:
-    """Whether a line break is the last thing in a line's element, where it makes no line."""
-    parent = br.getparent()
-    is_last = br.getnext() is None and not br.tail
-    return is_last and parent is not None and parent.tag in _LINE_TAGS
+    shown = [at for at, line in enumerate(lines) if line.strip(GAP)]
+    return "\n".join(lines[shown[0] : shown[-1] + 1]) if shown else ""
 
 
 def code_language(pre: HtmlElement, outer: HtmlElement) -> str:

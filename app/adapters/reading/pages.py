@@ -58,6 +58,10 @@ class PageReader:
     def _built_page(self, info: PageInfo) -> Document | None:
         html = self.files.data(info.file)
         root = parse(marked(html) if self.mark else html, info.file)
+        if root.xpath("//script[contains(@src, 'markdeep')]"):  # it renders the page's Markdown
+            page = self.markdown(info, html.decode("utf-8", "replace"), Site.PLAIN)
+            blocks = [replace(one, anchor="", url=info.url) for one in page.blocks] if page else []
+            return replace(page, blocks=tuple(blocks)) if page else None
         _resolve_images(root, info.url)
         document = self._document(info, root, "" if self.mark else None, shown_text(root))
         if document is not None:
@@ -160,7 +164,7 @@ def page_at(files: SourceFiles, base_url: str, url: str) -> BuiltPage | None:
     inside = path.removeprefix(f"{base}/") if path.startswith(f"{base}/") else ""
     name = unquote(inside).strip("/")
     tries = (name, f"{name}.html", f"{name}/index.html") if name else ("index.html",)
-    file = next(filter(files.has, tries), "")
+    file = next(filter(files.has, reversed(tries) if inside.endswith("/") else tries), "")
     return read_page(files.data(file)) if file else None
 
 

@@ -20,15 +20,18 @@ _EDGE = 4
 
 
 def repeated_pages(pages: Sequence[PageFacts], listed: Collection[str]) -> Iterator[str]:
-    """Yield the files that are not in the table of contents and whose texts are on other pages.
+    """Yield the files whose texts are on other pages: of a page of the whole book, or of a copy.
 
-    Such is a page of the whole book, or a copy.
+    Pages of the table of contents that share most texts with one other, such as two guides that
+    differ in a few steps, stay.
     """
     pages_with = Counter(text for page in pages for text in page.paragraphs)
-    for page in sorted(pages, key=lambda one: -len(one.paragraphs)):
+    for page in sorted(pages, key=lambda one: (one.file in listed, -len(one.paragraphs))):
         own = page.paragraphs
-        repeated = sum(pages_with[text] > 1 for text in own)
-        if page.file not in listed and len(own) >= _FEWEST_TEXTS and repeated >= _SHARE * len(own):
+        most = _SHARE * len(own)
+        repeated = len(own) >= _FEWEST_TEXTS and sum(pages_with[text] > 1 for text in own) >= most
+        others = (one.paragraphs for one in pages if page.file in listed and one is not page)
+        if repeated and not any(len(own & one) >= most for one in others):
             pages_with.subtract(own)
             yield page.file
 

@@ -46,7 +46,8 @@ class Addresses:
         canonical = [page.canonical for page in pages]
         links = [link for page in pages for link in page.all_links]
         given = f"{checked_base_url(base_url).rstrip('/')}/" if base_url else ""
-        built = _base_of(canonical, self._files, "http") or _base_of(sitemap, self._files, "http")
+        others = [*sitemap, *(page.redirect for page in pages)]
+        built = _base_of(canonical, self._files, "http") or _base_of(others, self._files, "http")
         part = given.removeprefix(built) if built and given.startswith(built) else ""
         self.part = part if any(page.file.startswith(part) for page in pages) else ""
         """The folder of the pages to read, "" or with a slash at its end."""

@@ -1,7 +1,7 @@
 """A site's built pages in a folder: which are the book's, in which order, under which URLs."""
 
 import re
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -105,17 +105,18 @@ class _Edition:
         self._listed = {one.file: one for one in listed}
 
     def _own(self, target: str) -> str:
-        """Return the file of the edition that a link leads to; "" if none."""
+        """Return the file of the edition that a link leads to, also by a redirect; "" if none."""
         file = self._addresses.file_of(target)
+        if file in self._files and (redirect := self._files[file].redirect):
+            file = self._addresses.file_of(redirect) or file
         return file if file in self._files else ""
 
     def _visited(self, starts: Iterable[str]) -> dict[str, None]:
         """Return the files as links lead to them from each of these, breadth first."""
         seen: dict[str, None] = {}
         for start in starts:
-            waiting = deque([start])
-            while waiting:
-                file = waiting.popleft()
+            waiting = [start]
+            for file in waiting:  # it grows
                 if file and file not in seen:
                     seen[file] = None
                     waiting += map(self._own, self._files[file].all_links)
@@ -188,10 +189,12 @@ class _Edition:
     def _in_order(self) -> dict[str, None]:
         """Return the home page, the table of contents, and what only links to the next page show.
 
-        If no generator is known, the other pages follow as links lead to them.
+        The home page may have the first page's text, as in mdBook. If no generator is known, the
+        other pages follow as links lead to them.
         """
         starts = [*self._listed]
-        if self._home and self._home not in self._listed and self._has_own_text():
+        own = self._files[self._home].paragraphs if self._home else ()
+        if own and own not in [self._files[file].paragraphs for file in starts]:
             starts.insert(0, self._home)
         if all(self._files[file].theme.name == UNKNOWN for file in self._listed):
             starts += self._files
@@ -203,11 +206,6 @@ class _Edition:
                 following = self._own(self._files[following].next)
                 following = "" if following in self._listed else following
         return found
-
-    def _has_own_text(self) -> bool:
-        """Whether the home page has text, and no listed page the same, as mdBook's first one."""
-        own = self._files[self._home].paragraphs
-        return bool(own) and own not in [self._files[file].paragraphs for file in self._listed]
 
     def _placed(self, order: Sequence[str], site: str) -> Iterator[PageInfo]:
         """Yield the pages with addresses and chapters; the home page's title is that of the site.
@@ -232,9 +230,7 @@ def site_title(pages: Sequence[PageFacts]) -> str:
     """Return the site's title: its declared name, or what the titles of most pages share."""
     named = Counter(page.site_name for page in pages if page.site_name)
     parts = [_TITLE_PARTS.split(page.title) for page in pages if page.title]
-    ends = (" - ".join(one[at:]) for one in parts for at in range(1, len(one)))
-    shared = Counter([*(one[0] for one in parts), *ends])
-    longest = sorted(shared.items(), key=lambda one: (-one[1], -len(one[0])))
-    title, count = [*named.most_common(1), *longest, ("", 0)][0]
+    shared = Counter(one[at] for one in parts for at in {0, len(one) - 1})
+    title, count = [*named.most_common(1), *shared.most_common(1), ("", 0)][0]
     is_shared = named or (count > 1 and 2 * count > len(parts))
     return title if is_shared or not pages else pages[0].title

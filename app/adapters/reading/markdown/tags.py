@@ -15,17 +15,16 @@ _BRACES = r"\{[^{}]*+\}"
 for _ in range(5):  # braces in braces, as deep as a component's attributes need
     _BRACES = rf"\{{(?:[^{{}}]++|{_BRACES})*+\}}"
 _MARK = TEMPLATE.pattern
-_NAMED = (
-    r"(?P<key>[A-Za-z_:@][\w:.@-]*+)"
-    rf"(?:\s*+=\s*+(?P<value>\"(?:{_MARK}|[^\"])*+\"|'(?:{_MARK}|[^'])*+'|{_BRACES}|[^\s\"'{{}}<>=`]++))?+"
-)
-_ATTRIBUTE = rf"\s*+(?:{_NAMED}|{_BRACES})"
-_ANY = (
-    r"<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*+)"
+_KEY = r"[A-Za-z_:@][\w:.@-]*+"
+_VALUE = rf"\"(?:{_MARK}|[^\"])*+\"|'(?:{_MARK}|[^'])*+'|{_BRACES}|[^\s\"'{{}}<>=`]++"
+# Without groups: Python raises SystemError for some texts if a group is repeated at once.
+_ATTRIBUTE = rf"\s*+(?:{_KEY}(?:\s*+=\s*+(?:{_VALUE}))?+|{_BRACES})"
+_ANY = rf"</?[A-Za-z][A-Za-z\d.:-]*+(?!_)(?:{_ATTRIBUTE})*+\s*+/?>"
+_ATTRIBUTES = re.compile(rf"\s*+(?:(?P<key>{_KEY})(?:\s*+=\s*+(?P<value>{_VALUE}))?|{_BRACES})")
+_TAG = re.compile(
+    r"<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z\d.:-]*+)(?!_)"
     rf"(?P<attributes>(?:{_ATTRIBUTE})*+)\s*+(?P<empty>/?)>"
 )
-_ATTRIBUTES = re.compile(_ATTRIBUTE)
-_TAG = re.compile(_ANY)
 _LINE = re.compile(rf"(?:{_ANY}[ \t]*+)++(?:\n|\Z)")
 _TEXT = re.compile(r"\{\s*(?:\"([^\"]*)\"|'([^']*)'|`([^`$]*)`|true())\s*\}")
 """A value in braces that needs no build."""

@@ -58,10 +58,11 @@ function withoutMarkup(quote: string): string {
     .replace(/\]\([^)\s]*\)/g, " ");
 }
 
+/** Return the content of the page. An article without the title is only a part of it. */
 export function mainContent(): Element {
   for (const selector of ROOTS) {
     const found = document.querySelector(selector);
-    if (found) return found;
+    if (found && (found.querySelector("h1") || !selector.endsWith("article"))) return found;
   }
   return document.body;
 }
