@@ -47,11 +47,12 @@ _OBJECT = re.compile(rf":::[ \t]+(?P<name>{_DOTTED.pattern})(?P<title>)[ \t]*$")
 _SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
 """The first line of a block of PyMdown's, which ends with the same slashes."""
 _PAIRED = re.compile(
-    r"\{(?:\{[<%]|%-?)[ \t]*(?P<name>[a-z][\w-]*)(?:[ \t]+(?P<language>[\w+#.-]+)(?![\w=+#.-]))?"
-    r"(?:[^{}\n]*?(?:\b(?:title|name|header)=|[ \t])([\"'])(?P<title>[^{}\n]*?)\3)?"
-    r"[^{}\n]*\}{1,2}[ \t]*$"
+    r"\{(?:\{[<%]|%-?)[ \t]*(?P<name>[a-z][\w-]*)(?P<given>[^{}\n]*)\}{1,2}[ \t]*$"
 )
 """The first line of a shortcode of Hugo's, or a tag of Jekyll's or GitBook's, that has an end."""
+_LANGUAGE = re.compile(r"[ \t]+([\w+#.-]+)(?![\w=+#.-])")
+_TITLED = re.compile(r"(?:\b(?:title|name|header)=|[ \t])(?:\"([^\"]*)\"|'([^']*)')")
+_LISTING = "highlight"
 _PAIRED_ROLES = frozenset({"admonition", "frame", "details", "tab", "formula"})
 _INDENT = 4
 _LONGEST = 500
@@ -159,8 +160,7 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     line = state.src[begin : state.eMarks[start]]
     slashed, paired = _SLASHED.match(line), _PAIRED.match(line)
-    is_listing = paired is not None and paired["name"] == "highlight"
-    if paired and not is_listing and _ROLES.get(paired["name"]) not in _PAIRED_ROLES:
+    if paired and paired["name"] != _LISTING and _ROLES.get(paired["name"]) not in _PAIRED_ROLES:
         paired = None
     found = slashed or paired or _INDENTED.match(line) or _OBJECT.match(line)
     if found is None or state.is_code_block(start):
@@ -173,13 +173,20 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         last += 1
     if silent or (paired and last == limit):
         return last < limit or not paired
-    title = found["language" if is_listing else "title"]
-    title = (name.title() if not paired else "") if title is None else title.strip()
+    title = _given_title(paired) if paired else found["title"]
     token = state.push("colon_fence", "", 0)
+    title = name.title() if title is None else title.strip()
     token.info, token.map = f"{name} [{title}]", [start, last]
     token.content = state.getLines(start + 1, last, indent, True)
     state.line = min(last + bool(closing), end)
     return True
+
+
+def _given_title(paired: re.Match[str]) -> str:
+    """Return the language of a listing, or the title that a shortcode or tag gives; "" without."""
+    is_listing, given = paired["name"] == _LISTING, paired["given"]
+    found = _LANGUAGE.match(given) if is_listing else _TITLED.search(given)
+    return str(found[found.lastindex or 1]) if found else ""
 
 
 def _is_inside(state: StateBlock, at: int, indent: int, closing: Sequence[str]) -> bool:
