@@ -11,6 +11,7 @@ from app.domain.answering.chapters import (
     MAX_SUMMARY_WORDS,
     chapters_of,
     outline,
+    page_of,
     summary,
     summary_sections,
 )
@@ -55,6 +56,14 @@ def test_a_chapter_has_the_number_of_its_title_or_place(
     found = chapters_of(reversed(pages(*titles)))
     assert [one.number for one in found] == numbers
     assert [len(one.files) for one in found] == lengths
+
+
+def test_a_chapter_is_named_by_its_number_once_and_a_page_of_it_by_its_heading() -> None:
+    assert [one.name for one in chapters_of(pages("Owls", "Bats"))] == ["1. Owls", "2. Bats"]
+    (chapter,) = chapters_of([page("a.md", 1, "1. Owls"), page("b.md", 2, "1. Owls")])
+    assert chapter.name == "1. Owls"
+    one = page_of(chapter, "b.md")
+    assert (one.files, one.number, one.name) == (("b.md",), None, "1. Owls")
 
 
 def test_a_chapter_has_the_number_that_the_site_shows(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ CASES = [
     ("Light is energy [1].", "Light is energy.", [("Light is energy", (1,))]),
     ("One. Two is [1][2]. Three.", "One. Two is. Three.", [("Two is", (1, 2))]),
     ("It is [1, 2] so.", "It is so.", [("It is", (1, 2))]),
+    ("It is [1]so.", "It is so.", [("It is", (1,))]),
     ("It is [1;3] so.", "It is so.", [("It is", (1, 3))]),
     ("It is [1] [1] [2], yes.", "It is, yes.", [("It is", (1, 2))]),
     ("It is so. [1] Next.", "It is so. Next.", [("It is so.", (1,))]),

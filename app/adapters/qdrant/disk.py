@@ -12,6 +12,7 @@ import logging
 import os
 import shutil
 import tempfile
+from asyncio import CancelledError
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,21 +37,14 @@ def storage_errors(where: Path) -> Iterator[None]:
     """Raise StorageError, with a one-line message, for errors of the engine and the file system."""
     try:
         yield
-    except RagError:
+    except (RagError, CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
         raise
     except OSError as error:
         message = f"{error.filename or where}: {error.strerror or error}; check RAG_HOME"
         raise StorageError(message) from error
-    except BaseException as error:  # the engine defines no exception class
-        if not isinstance(error, Exception) and not _is_panic(error):
-            raise
+    except BaseException as error:  # a panic of the engine is no Exception
         reason = str(error).split("\n", 1)[0][:300]
         raise StorageError(f"{where}: {reason}") from error
-
-
-def _is_panic(error: BaseException) -> bool:
-    """A Rust panic is a BaseException whose class cannot be imported."""
-    return type(error).__module__ == "pyo3_runtime" and type(error).__name__ == "PanicException"
 
 
 def digest(paths: Iterable[Path]) -> str:
