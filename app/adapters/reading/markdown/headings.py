@@ -11,7 +11,7 @@ from app.adapters.reading.markdown.unresolved import UNRESOLVED
 from app.domain.document import Site
 
 _OWN_ID = re.compile(
-    r"\s*(?:\{:?\s*#([^\s{}]+)[^{}]*\}|\{/\*\s*#([\w-]+)\s*\*/\}|\[\[([^\[\]\s]+)\]\]|\[#([\w-]+)\])"
+    r"\s*(?:\{:?\s*#([^\s{}]++)[^{}]*+\}|\{/\*\s*#([\w-]+)\s*\*/\}|\[\[([^\[\]\s]+)\]\]|\[#([\w-]+)\])"
     r"\s*$"
 )
 _SPELLED = str.maketrans(
