@@ -53,7 +53,7 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     With `mark` the span of a built page's block is that of a start tag in the page's bytes,
     (-1, -1) if it has none of its own, and documents have no source.
 
-    BookError if there is nothing to read. FileRefused if a page is too large, not UTF-8 or broken;
+    BookError if there is nothing to read. FileRefused if a page is too large, not UTF-8 or broken.
     """
     folder, edition = _existing(request.folder), request.edition
     own_id = edition.id_of(request.book or book_id_of(book_name(folder)))

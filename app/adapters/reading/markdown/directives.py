@@ -159,9 +159,7 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if state.src[begin : begin + 1] not in _MARKERS:
         return False
     line = state.src[begin : state.eMarks[start]]
-    slashed, paired = _SLASHED.match(line), _PAIRED.match(line)
-    if paired and paired["name"] != _LISTING and _ROLES.get(paired["name"]) not in _PAIRED_ROLES:
-        paired = None
+    slashed, paired = _SLASHED.match(line), _paired(line)
     found = slashed or paired or _INDENTED.match(line) or _OBJECT.match(line)
     if found is None or state.is_code_block(start):
         return False
@@ -175,11 +173,18 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return last < limit or not paired
     title = _given_title(paired) if paired else found["title"]
     token = state.push("colon_fence", "", 0)
-    title = name.title() if title is None else title.strip()
-    token.info, token.map = f"{name} [{title}]", [start, last]
+    token.info = f"{name} [{name.title() if title is None else title.strip()}]"
+    token.map = [start, last]
     token.content = state.getLines(start + 1, last, indent, True)
     state.line = min(last + bool(closing), end)
     return True
+
+
+def _paired(line: str) -> re.Match[str] | None:
+    """Match the first line of a shortcode or tag that is known here and has an end."""
+    found = _PAIRED.match(line)
+    is_known = found and (found["name"] == _LISTING or _ROLES.get(found["name"]) in _PAIRED_ROLES)
+    return found if is_known else None
 
 
 def _given_title(paired: re.Match[str]) -> str:
