@@ -100,6 +100,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _require_text(sys.argv[1:] if argv is None else argv)
         code = int(get_command(root).main(argv, NAME, standalone_mode=False) or 0)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # an error of the output belongs to this command
     except typer.TyperException as error:
         return _misused(error)
     except RagError as error:

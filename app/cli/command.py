@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import resource
-import sys
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -117,8 +116,6 @@ def _run(function: Command, given: dict[str, Any], *, server: bool) -> int:
             if NO_BOOKS in str(error):
                 error.add_note(searched_place(settings))
             raise
-    if sys.stdout is not None:
-        sys.stdout.flush()  # an error of the output belongs to this command
     return code or 0
 
 

@@ -79,7 +79,7 @@ WRONG = {
     "ingest none.zip": "none.zip: no such file or folder",
     "ingest empty": "empty: ",
     "ingest latin": "page.md:3: not UTF-8",
-    f"ingest {'long' * 1_000}": "File name too long",
+    f"ingest {'long' * 1_000}": "long: ",  # too long; from Python 3.14 on, no such file
     "ingest tiny --base-url notaurl": "base URL 'notaurl': ",
     "ingest tiny --strategy magic": "'magic'",
     "ingest tiny --site word": "'docusaurus', 'mdbook', 'mkdocs', 'myst', 'plain'",
