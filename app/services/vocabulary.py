@@ -35,7 +35,7 @@ LEAST_SIMILARITY = 0.83
 """1 - edits / length of the longer word: one letter in six is wrong, missing, added or swapped
 with its neighbour."""
 SWAPPED_SIMILARITY = 0.79
-"""The same if the letters are the same: "cycel" is one swap from "cycle"."""
+"""The same for a word of the same letters, such as "cycel" for "cycle"."""
 NAME_SIMILARITY = 0.9
 """The same for words with capitals, because different names are similar: useState and UsState."""
 COGNATE_SIMILARITY = 0.86

@@ -15,7 +15,7 @@ from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import Terms, words
 
 SAME_TERMS = 0.75
-"""The Jaccard similarity of the terms of question and exercise must be above it."""
+"""A question with a higher Jaccard similarity to the terms of an exercise asks about it."""
 FEWEST_TERMS = 3
 """Minimum number of terms of a question that is compared with exercises."""
 

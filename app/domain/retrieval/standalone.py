@@ -28,7 +28,7 @@ ANSWER_CHARS = 400
 INDEPENDENT_FACTOR = 0.3
 """Factor on the weights of earlier turns if the question does not depend on them."""
 _FORM = re.compile(rf"\b(?:{in_any('code')})\b", re.IGNORECASE)
-"""What an answer is asked to be: "show me the code" names no topic."""
+"""Words for the form of an answer, which are no topic: "show me the code"."""
 _END = "?!\u00a0\u202f "
 """The end of a question; a French question mark stands alone, so it would count as a term."""
 
@@ -56,7 +56,7 @@ def standalone(
     frame = known_language(language).frame.split()
 
     def topic_terms(text: str) -> int:
-        return count_terms(" ".join(w for w in words(_FORM.sub(" ", text)) if w not in frame))
+        return count_terms(" ".join(one for one in words(_FORM.sub(" ", text)) if one not in frame))
 
     antecedents: list[str] = []
     for one in reversed(questions[-MAX_CHAIN:]):

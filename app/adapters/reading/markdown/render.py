@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -42,9 +43,9 @@ _CROSS_REFERENCE = re.compile(
 )
 """Links by the name of an object or heading of another page, which MkDocs's autorefs resolves."""
 _ICON = re.compile(
-    r"(?<!\| ):(?:material|octicons|fontawesome|simple)-[\w-]{1,60}:(?:\{[^{}\n]{0,80}\})?[ \t]?"
+    r":(?:material|octicons|fontawesome|simple)-[\w-]{1,60}:(?:\{[^{}\n]{0,80}\})?[ \t]?"
 )
-"""An icon of Material for MkDocs, which shows no text; in a table's cell, its name is kept."""
+"""An icon of Material for MkDocs."""
 _LINE_END = re.compile(r"\r\n?|\n")
 _INFO = re.compile(r"^\{?\.?(?P<language>[\w+#.-]+)(?![\w+#.=-])")
 _TITLE = re.compile(r"(?:title|caption|file|filename)=(?:\"([^\"]+)\"|'([^']+)')")
@@ -89,13 +90,21 @@ def render(source: str, site: Site, skip: int, file: str) -> tuple[str, list[str
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
     text = "\n" * front + _LINE_END.sub("\n", source[skip:])
-    text = _ICON.sub("", text) if site is Site.MKDOCS else text
     tokens = md.parse(text, env)
+    if site is Site.MKDOCS:
+        _drop_icons(tokens)
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
         raise FileRefused(_TOO_DEEP, file, deep.map[0] + 1 if deep.map else 0)
     heading_ids(tokens, site)
     _set_spans(tokens, source, starts)
     return md.renderer.render(tokens, md.options, env), env["unknown"]
+
+
+def _drop_icons(tokens: Sequence[Token]) -> None:
+    """Remove icons, which show no text. A table's cell may say only "yes" by one: it keeps them."""
+    for before, token in pairwise(tokens):
+        for part in token.children or () if before.type != "td_open" else ():
+            part.content = _ICON.sub("", part.content) if part.type == "text" else part.content
 
 
 def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> None:
