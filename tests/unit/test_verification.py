@@ -288,3 +288,21 @@ def test_no_marker_makes_a_supported_answer_unsupported(marker: str) -> None:
         assert builder.text.startswith(SAID[:-1])
         assert [one.supported for one in builder.statements] == [True]
         assert builder.citations[0].paragraph_id == "p-leaves"
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("Photosynthesis happens mainly in the leaves.\n[1]\n",
+         "Photosynthesis happens mainly in the leaves."),
+        ("[Leaves](https://evil.example) are the main site of photosynthesis [1], it is said.",
+         "Leaves are the main site of photosynthesis, it is said."),
+    ],
+    ids=["on a line of its own", "behind a link that was removed"],
+)  # fmt: skip
+def test_a_marker_cites_its_source_for_the_whole_sentence(text: str, claim: str) -> None:
+    builder = CitedAnswerBuilder(verifier(*PLANTS))
+    builder.take(GeneratedText(text, ("p-leaves",)))
+    builder.close()
+    (citation,) = builder.citations
+    assert builder.text[citation.start : citation.end] == claim
