@@ -175,7 +175,7 @@ class Settings(BaseSettings):
     qdrant_replicas: int = Field(1, ge=1)
 
     context_tokens: int = Field(3_000, ge=200)
-    """Token budget of the paragraphs for the generator. Below `SMALL_CONTEXT` the rest of the
+    """Token budget of the paragraphs for the generator. Up to `SMALL_CONTEXT` the rest of the
     prompt is short, too."""
     refusal_threshold: float = Field(REFUSAL_THRESHOLD, ge=0.0, le=1.0)
     """Answerability score below which a question is refused; `eval` suggests a value."""
@@ -197,7 +197,7 @@ class Settings(BaseSettings):
     used."""
     questions_per_minute: int = Field(300, ge=0)
     """Questions per minute from one address, also all at once; a search counts half, other requests
-    less. 0 means no limit."""
+    nothing. 0 means no limit."""
     answers_at_once: int = Field(256, ge=1)
     """Maximum concurrent answers, streams included; further ones wait."""
 
