@@ -71,7 +71,11 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
         documents, repeated = without_boilerplate(documents)
         warnings += repeated
     documents = _with_chapters(documents)
-    return replace(_book(own_id, opened, documents), warnings=tuple(warnings))
+    # A page that opens a book, or is all of it, has the book's title; "Introduction" is none.
+    first = documents[0].file.rpartition("/")[2].lower()
+    opens = len(documents) == 1 or first.startswith(("index.", "readme."))
+    title = opened.title or (documents[0].title if opens else book_name(folder))
+    return replace(_book(own_id, title, opened, documents), warnings=tuple(warnings))
 
 
 def _with_chapters(documents: Sequence[Document]) -> list[Document]:
@@ -156,7 +160,7 @@ def book_name(folder: Path) -> str:
     return names[0] or path.name
 
 
-def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> Book:
+def _book(book_id: BookId, title: str, site: OpenedBook, documents: Sequence[Document]) -> Book:
     declared = site.language.partition("-")[0]
     is_told = declared not in ("", _TEMPLATE_LANGUAGE)
     language = declared if is_told else _language_of(documents, _SAMPLE)
@@ -172,7 +176,6 @@ def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> B
         replace(one, position=position, language=spoken[position])
         for position, one in enumerate(documents)
     )
-    title = site.title or placed[0].title
     return Book(book_id, title, site.site, site.base_url, language, _version(placed), placed)
 
 
