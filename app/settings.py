@@ -75,8 +75,7 @@ def _value_of(given: object) -> object:
 
 def _web_address(text: str) -> str:
     if text and not is_web_address(text):
-        message = "not an http or https address such as https://host.example:8000/v1"
-        raise ValueError(message)
+        raise ValueError("not an http or https address such as https://host.example:8000/v1")
     return text.rstrip("/")
 
 
@@ -95,8 +94,7 @@ def _origin_or_all(text: str) -> str:
 
 def _folder(path: Path) -> Path:
     if path.exists() and not path.is_dir():
-        message = f"{path} is not a folder"
-        raise ValueError(message)
+        raise ValueError(f"{path} is not a folder")
     return path
 
 
@@ -239,8 +237,7 @@ def read_settings() -> Settings:
         setting, *rest = (str(part) for part in first["loc"])
         name = ".".join([variable(setting), *rest])
         said = first["msg"].removeprefix("Value error, ")
-        message = f"{name}: {said} (see .env.example)"
-        raise ConfigError(message) from None
+        raise ConfigError(f"{name}: {said} (see .env.example)") from None
 
 
 def variable(field: str) -> str:

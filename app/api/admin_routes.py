@@ -66,11 +66,10 @@ async def ingest(
     imports `textbook-rag-ledger.jsonl` from the top of the archive as the book's ledger.
     """
     if rag.settings.workers > 1:
-        message = (
+        raise InputError(
             "this server has several workers, which do not know of each other's ingests: run "
             "`textbook-rag ingest` with the server's RAG_HOME"
         )
-        raise InputError(message)
     options = [f"--base-url={checked_base_url(base_url)}"]
     options += [f"--site={site}"] if site else []
     jobs: IngestJobs = request.app.state.ingest_jobs

@@ -115,8 +115,7 @@ def is_local(request: Request) -> bool:
 def allowed(key: SiteKey | None, book: BookId) -> BookId:
     """Return the book. BookNotAllowed if the key is not valid for it."""
     if key and key.books and book not in key.books:
-        message = f"the key is not valid for book {book!r}"
-        raise BookNotAllowed(message)
+        raise BookNotAllowed(f"the key is not valid for book {book!r}")
     return book
 
 
@@ -149,11 +148,10 @@ def require_keys(settings: Settings, keys: SiteKeys) -> None:
         why = f"RAG_HOST {settings.host!r} is not a loopback address"
     else:
         return
-    message = (
+    raise ConfigError(
         f"{why}, so others may ask and spend: make a key (`textbook-rag keys add`), or allow "
         "everybody with RAG_OPEN=true"
     )
-    raise ConfigError(message)
 
 
 def origin_of(headers: Headers) -> str:

@@ -132,6 +132,5 @@ class FeedbackRequest(RequestBody):
     @model_validator(mode="after")
     def _require_content(self) -> FeedbackRequest:
         if self.rating is None and self.reason is None and self.citation is None:
-            message = "feedback needs a rating, a reason or a citation"
-            raise ValueError(message)
+            raise ValueError("feedback needs a rating, a reason or a citation")
         return self

@@ -176,5 +176,4 @@ async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:
         async for event in events:
             if isinstance(event, Finished):
                 return event.answer
-    message = "the answer's stream ended without a Finished event"
-    raise AssertionError(message)
+    raise AssertionError("the answer's stream ended without a Finished event")

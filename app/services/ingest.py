@@ -117,11 +117,10 @@ class IngestBook:
         writer = await self.index.begin(book, self.embedder.dimension)
         try:
             if _generation(await self.index.books(), book) > _generation(listed, book):
-                message = (
+                raise IndexBusy(
                     f"another ingest wrote book {book!r} while this one read it: run the ingest "
                     "again"
                 )
-                raise IndexBusy(message)
             yield writer
         finally:
             await writer.abandon()
@@ -280,6 +279,5 @@ def _generation(books: BookList, book: BookId) -> int:
 
 def _cached(vector: Vector | None) -> Vector:
     if vector is None:
-        message = "a vector disappeared from the embedding cache: run the ingest again"
-        raise ProviderError(message)
+        raise ProviderError("a vector disappeared from the embedding cache: run the ingest again")
     return vector

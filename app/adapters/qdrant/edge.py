@@ -98,8 +98,7 @@ class EdgeIndex:
         with self._changing(book) as folder:
             current, *previous = folder.kept()
             if not previous:
-                message = f"book {folder.book!r} has no previous generation to go back to"
-                raise InputError(message)
+                raise InputError(f"book {folder.book!r} has no previous generation to go back to")
             before = folder.stored(previous[0])
             before.check()
             kept = {current}.intersection(folder.sound())

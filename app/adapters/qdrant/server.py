@@ -143,8 +143,7 @@ class ServerIndex:
         record = await self._record(book)
         record.require_free()
         if len(record.generations) < 2:
-            message = f"book {book!r} has no previous generation to go back to"
-            raise InputError(message)
+            raise InputError(f"book {book!r} has no previous generation to go back to")
         current, previous = record.generations
         if fault := await damage(self._store, previous):
             raise StorageError(fault)
