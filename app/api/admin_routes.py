@@ -52,11 +52,7 @@ _ARCHIVE = {"application/zip": _BYTES, "application/octet-stream": _BYTES}
     },
 )
 async def ingest(
-    book: OwnBook,
-    request: Request,
-    rag: Rag,
-    base_url: BaseUrl = "",
-    site: SiteKind = None,
+    book: OwnBook, request: Request, rag: Rag, base_url: BaseUrl = "", site: SiteKind = None
 ) -> IngestJob:
     """Ingest the archive in a separate process; until it ends, readers get the old generation.
 
@@ -89,31 +85,20 @@ async def state(book: OwnBook, request: Request) -> IngestJob:
     return found
 
 
-@router.post(
-    "/rollback",
-    summary="Go back to the generation before the last ingest",
-)
+@router.post("/rollback", summary="Go back to the generation before the last ingest")
 async def rollback(book: OwnBook, rag: Rag) -> BookManifest:
     """A second rollback undoes the first."""
     return await rag.index.rollback(book)
 
 
-@router.delete(
-    "",
-    summary="Remove a book from the index",
-    status_code=204,
-)
+@router.delete("", summary="Remove a book from the index", status_code=204)
 async def remove(book: OwnBook, rag: Rag) -> None:
     """Its logged questions and its ledger are kept; the next ingest continues the ledger."""
     await rag.index.remove(book)
     await asyncio.to_thread(rag.pages.remove, book)
 
 
-@router.get(
-    "/ledger",
-    summary="A book's paragraph ids",
-    response_class=PlainTextResponse,
-)
+@router.get("/ledger", summary="A book's paragraph ids", response_class=PlainTextResponse)
 async def ledger(book: OwnBook, rag: Rag) -> Response:
     """The output of `textbook-rag links BOOK --ledger`, to keep in the book's repository."""
     found = await rag.ledgers.load(book)

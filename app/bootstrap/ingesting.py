@@ -134,10 +134,7 @@ def chunk_book(
 
 
 def _config(
-    book: Book,
-    request: IngestRequest,
-    count_tokens: Callable[[str], int],
-    longest_text: int | None,
+    book: Book, request: IngestRequest, count_tokens: Callable[[str], int], longest_text: int | None
 ) -> ChunkingConfig:
     """Return the settings of the request and the book, scaled by the book's script."""
     own = chunking_config(request.folder, request.strategy)

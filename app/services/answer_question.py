@@ -6,13 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from app.domain.answer import (
-    Answer,
-    AnswerEvent,
-    AnswerMode,
-    Finished,
-    TextDelta,
-)
+from app.domain.answer import Answer, AnswerEvent, AnswerMode, Finished, TextDelta
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
 from app.domain.answering.intents import (
@@ -23,13 +17,7 @@ from app.domain.answering.intents import (
     intent_of,
     resumed,
 )
-from app.domain.answering.request import (
-    MAX_QUESTION_CHARS,
-    TOO_LONG,
-    AskRequest,
-    Scope,
-    recent,
-)
+from app.domain.answering.request import MAX_QUESTION_CHARS, TOO_LONG, AskRequest, Scope, recent
 from app.domain.errors import EMPTY_QUESTION, QuestionError
 from app.domain.languages import notices
 from app.domain.terms import words

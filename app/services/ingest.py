@@ -39,13 +39,7 @@ from app.services.ingest_plan import (
 )
 from app.services.lexical import chunk_vector
 from app.services.phases import Advance, Phases
-from app.services.ports import (
-    BookStore,
-    Embedder,
-    EmbeddingCache,
-    GenerationWriter,
-    LedgerStore,
-)
+from app.services.ports import BookStore, Embedder, EmbeddingCache, GenerationWriter, LedgerStore
 from app.services.recording import recording
 
 __all__ = ["ChunkBook", "IngestBook", "IngestReport", "IngestRequest", "ReadBook"]

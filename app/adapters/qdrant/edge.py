@@ -53,11 +53,7 @@ class EdgeIndex:
 
     @in_thread
     def search(
-        self,
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
+        self, dense: Vector | None, sparse: SparseVector | None, limit: int, filter: SearchFilter
     ) -> Candidates:
         if sparse is not None:
             sparse = self._weighted(sparse, filter.books)

@@ -19,12 +19,7 @@ from app.adapters.qdrant.payload import (
 )
 from app.adapters.qdrant.server_catalogue import Catalogue, damage
 from app.adapters.qdrant.server_client import public_address
-from app.adapters.qdrant.server_points import (
-    BATCH,
-    Scope,
-    ServerStore,
-    point_id,
-)
+from app.adapters.qdrant.server_points import BATCH, Scope, ServerStore, point_id
 from app.adapters.qdrant.server_records import BookRecord, Records
 from app.adapters.qdrant.server_writer import ServerWriter, create_collections, delete_others
 from app.domain.book_id import BookId
@@ -74,11 +69,7 @@ class ServerIndex:
         return writer
 
     async def search(
-        self,
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
+        self, dense: Vector | None, sparse: SparseVector | None, limit: int, filter: SearchFilter
     ) -> Candidates:
         found, before = Candidates(), list[Scope]()
         while not (found.dense or found.sparse):

@@ -181,11 +181,7 @@ class Nodes:
 
 
 def server_client(
-    url: str,
-    api_key: str | None,
-    timeout_seconds: int = 30,
-    *,
-    grpc_port: int | None = None,
+    url: str, api_key: str | None, timeout_seconds: int = 30, *, grpc_port: int | None = None
 ) -> AsyncQdrantClient:
     """Make a client that connects at its first use; close it with `await client.close()`.
 

@@ -115,11 +115,7 @@ class ServerWriter:
     """
 
     def __init__(
-        self,
-        records: Records,
-        record: BookRecord,
-        dimension: int,
-        on_switch: Callable[[], None],
+        self, records: Records, record: BookRecord, dimension: int, on_switch: Callable[[], None]
     ) -> None:
         """`record` has our lease; `on_switch` is called after publication."""
         self._records, self._store = records, records.store
