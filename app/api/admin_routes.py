@@ -103,7 +103,6 @@ async def ledger(book: OwnBook, rag: Rag) -> Response:
     """The output of `textbook-rag links BOOK --ledger`, to keep in the book's repository."""
     found = await rag.ledgers.load(book)
     if not found.entries:
-        detail = f"there is no ledger of book {book!r}"
-        raise Refused(404, "book_not_found", detail)
+        raise Refused(404, "book_not_found", f"there is no ledger of book {book!r}")
     text = "".join(f"{line}\n" for line in to_lines(found))
     return PlainTextResponse(text, media_type="application/jsonl")

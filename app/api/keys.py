@@ -52,8 +52,7 @@ def require_key(request: Request, keys: SiteKeys, *, open_to_all: bool) -> None:
         return
     found = _valid_key(request, keys)
     if not found.allows_origin(origin_of(request.headers)):
-        detail = "the key is not valid for the page's origin"
-        raise Refused(403, "origin_not_allowed", detail)
+        raise Refused(403, "origin_not_allowed", "the key is not valid for the page's origin")
     request.state.site_key = found
 
 
