@@ -167,9 +167,7 @@ def _ask_which(intent: Intent, chapters: Sequence[Chapter]) -> Answer:
 
 
 def _clarify(
-    question: str,
-    choices: Sequence[str] = (),
-    sources: tuple[Source, ...] = (),
+    question: str, choices: Sequence[str] = (), sources: tuple[Source, ...] = ()
 ) -> Answer:
     """Return a clarifying question: the book has no such chapter or exercise, or several."""
     text = question.format("; ".join(choices))
