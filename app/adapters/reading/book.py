@@ -65,7 +65,11 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     documents: Sequence[Document] = list(reader.read(opened, advance))
     if not documents:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
-    warnings = [left_out_warning(reason, names) for reason, names in opened.left_out.items()]
+    left_out = {
+        reason: [one for one in names if one not in reader.included]
+        for reason, names in opened.left_out.items()
+    }
+    warnings = [left_out_warning(reason, names) for reason, names in left_out.items() if names]
     warnings += [*opened.warnings, *reader.warnings(), *opened.refused]
     if opened.pages[0].file.lower().endswith(PAGE_SUFFIXES):
         documents, repeated = without_boilerplate(documents)
@@ -128,7 +132,7 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     if has_markdown and files.has("index.html") and b"$docsify" in files.data("index.html"):
         return kind, "its index.html draws the Markdown beside it"
     index = folder / "index.html"
-    shown = [index] if index.is_file() else folder.glob("*.html")
+    shown = [index] if index.is_file() else filter(Path.is_file, folder.glob("*.html"))
     if any(map(_is_built, shown)) or (has_pages and not has_markdown):
         return _BUILT, "it holds HTML and no configuration"
     return kind, "no generator's configuration"
