@@ -47,8 +47,16 @@ FEW = ("Owls", "Bats", "101 cats", "Cats", "Dogs", "Hens", "Mice")
         (("前言", "第2章 猫头鹰", "第12章 蝙蝠"), [None, 2, 12], [1, 1, 1]),
         (("Preface", "Owls", "Bats", "Index"), [None, 1, 2, 3], [1] * 4),
         (FEW, [*range(1, 8)], [1] * 7),
+        (("The book", "Owls", "Owls", "Bats", "Bats"), [None, 1, 2], [1, 2, 2]),
     ],
-    ids=["title", "word before the number", "Chinese title", "place in the book", "few numbers"],
+    ids=[
+        "title",
+        "word before the number",
+        "Chinese title",
+        "place in the book",
+        "few numbers",
+        "single page",
+    ],
 )
 def test_a_chapter_has_the_number_of_its_title_or_place(
     titles: Sequence[str], numbers: list[int | None], lengths: list[int]
@@ -84,6 +92,16 @@ def test_a_group_of_groups_is_no_chapter(tmp_path: Path) -> None:
     files = {f"{name}.md": f"# Page {name}\n\nText.\n" for name in "abcd"} | {"mkdocs.yml": nav}
     chapters = [one.chapter for one in read_folder(write_files(tmp_path, files)).documents]
     assert chapters == ["Sight", "Hearing", "Hearing", "Page d"]
+
+
+def test_a_chapter_listed_by_its_file_has_the_title_of_the_page(tmp_path: Path) -> None:
+    listed = "{file: a, sections: [{file: b}]}, {file: c}"
+    toc = f"format: jb-book\nroot: index\nparts: [{{caption: Birds, chapters: [{listed}]}}]\n"
+    files = {f"{name}.md": f"# Page {name}\n\nText.\n" for name in ("index", *"abc")}
+    documents = read_folder(write_files(tmp_path, files | {"_toc.yml": toc})).documents
+    assert [one.chapter[-1] for one in documents] == [*"xaac"]
+    home = replace(page("index.md", 0, "Owls"), chapter="The book of owls")
+    assert [one.number for one in chapters_of([home, page("a.md", 1, "Owls")])] == [None, 1]
 
 
 def _under(
