@@ -10,6 +10,7 @@ from app.adapters.sentences import split_sentences
 from app.domain.answering.chapters import (
     MAX_SUMMARY_WORDS,
     chapters_of,
+    headed,
     outline,
     page_of,
     summary,
@@ -216,6 +217,26 @@ def test_a_lead_in_is_not_the_last_that_is_shown() -> None:
     hunt, eat = _under("Summary", "Owls hunt."), _under("Summary", "They eat:", paragraph_id="p-e")
     long = _under("Summary", "- " + "many owls " * 300, BlockKind.LIST, "p-list")
     assert summarised(placed(*in_order(hunt, eat, long))).text == "Owls hunt."
+
+
+def test_what_the_reader_will_learn_is_shown_only_if_there_is_nothing_else() -> None:
+    told = _under("Summary", "You will be able to:"), _under("Summary", "Owls hunt.")
+    assert summarised(placed(*in_order(*told))).text == "Owls hunt."
+    assert summarised(placed(told[0])).text == told[0].text
+
+
+CHUNKS = [chunk([passage("Text.", heading_path=path)], chunk_id=f"{at}") for at, path in enumerate(
+    [("Owls", "3.1 Wings"), ("Owls", "Wings", "Bones"), ("Bats", "Ears"), ("Bats", "Feet", "Ears")]
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [("owls", "Owls"), ("bones", "Owls Wings Bones"), ("wings", ""), ("ears", ""), ("bird", "")],
+)
+def test_a_section_is_known_by_a_heading_that_no_other_has(asked: str, path: str) -> None:
+    found = headed([asked], CHUNKS)
+    assert " ".join(found.path if found else ()) == path
 
 
 TASKS = in_order(

@@ -24,6 +24,8 @@ BOOK = {
     "months": (7, "months"),
     "usstate": (3, "UsState"),
     "cycle": (5, "cycle"),
+    "validation": (1, "validation"),
+    "validación": (2, "validación"),
 }
 
 
@@ -44,6 +46,7 @@ BOOK = {
         ("uneukaryotes", ""),
         ("cycel", "cycle"),
         ("cycla", ""),
+        ("validasion", "validación"),
     ],
 )
 def test_a_misspelled_word_is_replaced_by_the_most_similar_word(word: str, right: str) -> None:

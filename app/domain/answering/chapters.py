@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, groupby, islice, takewhile
+from typing import NamedTuple
 
 from app.domain.answering.extractive import ChosenPassage, ExtractiveAnswer, answer_of
 from app.domain.answering.intents import CHAPTER_NOUNS, SECTION_NOUNS, Here, Intent
@@ -14,6 +15,7 @@ from app.domain.answering.units import (
     SplitSentences,
     Unit,
     has_sentence,
+    states_objectives,
     units_of,
     whole_unit,
 )
@@ -140,7 +142,7 @@ def summary(
     The summary is the chapter's own, else the first sentence of each section. The context has the
     first blocks of each of these within the budget, at least one.
     """
-    text = [one for one in passages if one.passage.kind not in _NO_TEXT]
+    text = _text_of(passages)
     below = _numbered(text, section) or _placed(text, section) if section else []
     own = [below] if section else summary_sections(text)
     context: list[ContextPassage] = []
@@ -157,6 +159,14 @@ def summary(
         # Without marks, since all of it is the answer.
         chosen += [ChosenPassage(shown)] if shown else []
     return context, answer_of(chosen, titled=len(chosen) > 1 or bool(section))
+
+
+def _text_of(passages: Iterable[ContextPassage]) -> list[ContextPassage]:
+    """Return what may be shown; learning objectives only if there is nothing else."""
+    text = [one for one in passages if one.passage.kind not in _NO_TEXT]
+    before = [None, *(one.passage for one in text)]
+    objectives = map(states_objectives, (one.passage for one in text), before)
+    return [one for one, states in zip(text, objectives, strict=True) if not states] or text
 
 
 def _numbered(text: Sequence[ContextPassage], number: str) -> list[ContextPassage]:
@@ -200,6 +210,41 @@ def _first_sentence(section: Iterable[Unit]) -> Sequence[Unit]:
     """Return the first unit that is a sentence, else the first one that introduces nothing."""
     found = [one for one in section if not one.text.endswith(INTRODUCING)]
     return [one for one in found if has_sentence(one.text)][:1] or found[:1]
+
+
+class Headed(NamedTuple):
+    """A section that a question names by its heading."""
+
+    book: BookId
+    file: str
+    path: tuple[str, ...]
+
+
+def headed(asked: Sequence[str], chunks: Iterable[Chunk]) -> Headed | None:
+    """Return the only section with a heading of these words, or the outermost; None if there is
+    none, or several.
+    """
+    paths = {
+        Headed(chunk.book, chunk.file, path[:depth])
+        for chunk in chunks
+        for path in {one.heading_path for one in chunk.own_passages}
+        for depth in range(1, len(path) + 1)
+        if list(asked) in [words(form) for form in heading_forms(path[depth - 1])]
+    }
+    first = min(paths, key=lambda one: len(one.path), default=None)
+    return (
+        first if first and all(one.path[: len(first.path)] == first.path for one in paths) else None
+    )
+
+
+def beginning(
+    section: Sequence[ContextPassage], token_budget: int
+) -> tuple[tuple[ContextPassage, ...], ExtractiveAnswer | None]:
+    """Return the first blocks of a section within the budget, and an answer made of the first."""
+    text = _text_of(section)
+    held = text[: _fitting((one.tokens for one in text), token_budget)]
+    shown = _leading([*map(whole_unit, held)], MAX_SUMMARY_WORDS) if held else ()
+    return tuple(held), answer_of([ChosenPassage(shown)]) if shown else None
 
 
 def summary_sections(text: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
