@@ -83,7 +83,12 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
 
 
 def _with_chapters(documents: Sequence[Document]) -> list[Document]:
-    """Name the chapter in the heading paths of pages that share a title, such as "Introduction"."""
+    """Name the chapter in the heading paths of pages that share a title, such as "Introduction".
+
+    A chapter that the table of contents names only by its file has the title of that page.
+    """
+    titles = {one.file: one.title for one in documents}
+    documents = [replace(one, chapter=titles.get(one.chapter, one.chapter)) for one in documents]
     count = Counter(one.title for one in documents)
     return [
         replace(one, blocks=tuple(map(partial(_of_chapter, one.chapter), one.blocks)))
