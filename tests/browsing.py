@@ -10,6 +10,7 @@ from playwright.sync_api import Page, Route, expect
 
 from app.api.events import chat_events
 from app.api.problems import ErrorEvent
+from app.api.responses import as_json
 from app.domain.answer import (
     Answer,
     AnswerEvent,
@@ -87,17 +88,9 @@ def claim(end: int, url: str = "/docs/a", quote: str = "q", **changes: object) -
 
 def turn(question: str = "Question", **answer: object) -> dict[str, object]:
     """Return a finished turn as the widget keeps it."""
-    empty: dict[str, object] = {
-        "answer": "",
-        "mode": "generated",
-        "confidence": "answered",
-        **{name: [] for name in ("citations", "passages", "sources", "statements", "degraded")},
-        "exercise": "",
-        "follow_ups": [],
-        "searched_for": "",
-    }
+    empty = Answer("", AnswerMode.GENERATED)
     body = {"question": question, "page_url": "", "history": [], "stream": True}
-    return {**empty, "body": body, "done": True, "error": "", "notice": "", **answer}
+    return {**as_json(empty), "body": body, "done": True, "error": "", "notice": "", **answer}
 
 
 def citation(**changes: object) -> dict[str, object]:

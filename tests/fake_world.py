@@ -170,11 +170,7 @@ class FakeIndex:
         return {}
 
     async def search(
-        self,
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
+        self, dense: Vector | None, sparse: SparseVector | None, limit: int, filter: SearchFilter
     ) -> Candidates:
         chunks = [one for one in self.stored if _leaves(filter, one)]
         by_dense = [] if dense is None else [(_dot(dense, chunk), chunk) for chunk in chunks]

@@ -106,8 +106,7 @@ class BookPages:
         try:
             self.path(book).unlink(missing_ok=True)
         except OSError as error:
-            message = f"{self.path(book)}: {error.strerror}; check RAG_HOME"
-            raise StorageError(message) from error
+            raise StorageError(f"{self.path(book)}: {error.strerror}; check RAG_HOME") from error
 
     def path(self, book: BookId) -> Path:
         """Return the file with all pages of a book, which may be missing."""

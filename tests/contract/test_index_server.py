@@ -1,7 +1,5 @@
 """The server store: the requests it sends, what it makes of refusals, who may write."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator

@@ -25,6 +25,8 @@ BOOK = {
     "months": (7, "months"),
     "usstate": (3, "UsState"),
     "cycle": (5, "cycle"),
+    "validation": (1, "validation"),
+    "validación": (2, "validación"),
 }
 
 

@@ -19,12 +19,7 @@ from app.adapters.qdrant.payload import (
 )
 from app.adapters.qdrant.server_catalogue import Catalogue, damage
 from app.adapters.qdrant.server_client import public_address
-from app.adapters.qdrant.server_points import (
-    BATCH,
-    Scope,
-    ServerStore,
-    point_id,
-)
+from app.adapters.qdrant.server_points import BATCH, Scope, ServerStore, point_id
 from app.adapters.qdrant.server_records import BookRecord, Records
 from app.adapters.qdrant.server_writer import ServerWriter, create_collections, delete_others
 from app.domain.book_id import BookId
@@ -74,11 +69,7 @@ class ServerIndex:
         return writer
 
     async def search(
-        self,
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
+        self, dense: Vector | None, sparse: SparseVector | None, limit: int, filter: SearchFilter
     ) -> Candidates:
         found, before = Candidates(), list[Scope]()
         while not (found.dense or found.sparse):
@@ -143,8 +134,7 @@ class ServerIndex:
         record = await self._record(book)
         record.require_free()
         if len(record.generations) < 2:
-            message = f"book {book!r} has no previous generation to go back to"
-            raise InputError(message)
+            raise InputError(f"book {book!r} has no previous generation to go back to")
         current, previous = record.generations
         if fault := await damage(self._store, previous):
             raise StorageError(fault)

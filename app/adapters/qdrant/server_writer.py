@@ -115,11 +115,7 @@ class ServerWriter:
     """
 
     def __init__(
-        self,
-        records: Records,
-        record: BookRecord,
-        dimension: int,
-        on_switch: Callable[[], None],
+        self, records: Records, record: BookRecord, dimension: int, on_switch: Callable[[], None]
     ) -> None:
         """`record` has our lease; `on_switch` is called after publication."""
         self._records, self._store = records, records.store
@@ -159,8 +155,7 @@ class ServerWriter:
         current, kept = StoredGeneration(self._key, published), self._record.generations
         missing = await missing_points(self._store, [current, *kept])
         if self._key in missing:
-            message = f"not published: {missing[self._key]}"
-            raise StorageError(message)
+            raise StorageError(f"not published: {missing[self._key]}")
         intact = [one for one in kept if one.key not in missing][:1]
         await self._switch(BookRecord(self._book, generations=(current, *intact)))
         try:
@@ -175,11 +170,10 @@ class ServerWriter:
         try:
             await self._records.put(self._record, new)
         except StorageError as error:
-            message = (
+            raise StorageError(
                 f"{error}; book {self._book!r} may have been published nevertheless: "
                 "`textbook-rag books` shows its version; to be sure, ingest it again"
-            )
-            raise StorageError(message) from error
+            ) from error
         self._done = True
         self._on_switch()
 

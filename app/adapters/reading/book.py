@@ -65,17 +65,30 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     documents: Sequence[Document] = list(reader.read(opened, advance))
     if not documents:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
-    warnings = [left_out_warning(reason, names) for reason, names in opened.left_out.items()]
+    left_out = {
+        reason: [one for one in names if one not in reader.included]
+        for reason, names in opened.left_out.items()
+    }
+    warnings = [left_out_warning(reason, names) for reason, names in left_out.items() if names]
     warnings += [*opened.warnings, *reader.warnings(), *opened.refused]
     if opened.pages[0].file.lower().endswith(PAGE_SUFFIXES):
         documents, repeated = without_boilerplate(documents)
         warnings += repeated
     documents = _with_chapters(documents)
-    return replace(_book(own_id, opened, documents), warnings=tuple(warnings))
+    # A page that opens a book, or is all of it, has the book's title; "Introduction" is none.
+    first = documents[0].file.rpartition("/")[2].lower()
+    opens = len(documents) == 1 or first.startswith(("index.", "readme."))
+    title = opened.title or (documents[0].title if opens else book_name(folder))
+    return replace(_book(own_id, title, opened, documents), warnings=tuple(warnings))
 
 
 def _with_chapters(documents: Sequence[Document]) -> list[Document]:
-    """Name the chapter in the heading paths of pages that share a title, such as "Introduction"."""
+    """Name the chapter in the heading paths of pages that share a title, such as "Introduction".
+
+    A chapter that the table of contents names only by its file has the title of that page.
+    """
+    titles = {one.file: one.title for one in documents}
+    documents = [replace(one, chapter=titles.get(one.chapter, one.chapter)) for one in documents]
     count = Counter(one.title for one in documents)
     return [
         replace(one, blocks=tuple(map(partial(_of_chapter, one.chapter), one.blocks)))
@@ -124,7 +137,7 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     if has_markdown and files.has("index.html") and b"$docsify" in files.data("index.html"):
         return kind, "its index.html draws the Markdown beside it"
     index = folder / "index.html"
-    shown = [index] if index.is_file() else folder.glob("*.html")
+    shown = [index] if index.is_file() else filter(Path.is_file, folder.glob("*.html"))
     if any(map(_is_built, shown)) or (has_pages and not has_markdown):
         return _BUILT, "it holds HTML and no configuration"
     return kind, "no generator's configuration"
@@ -156,7 +169,7 @@ def book_name(folder: Path) -> str:
     return names[0] or path.name
 
 
-def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> Book:
+def _book(book_id: BookId, title: str, site: OpenedBook, documents: Sequence[Document]) -> Book:
     declared = site.language.partition("-")[0]
     is_told = declared not in ("", _TEMPLATE_LANGUAGE)
     language = declared if is_told else _language_of(documents, _SAMPLE)
@@ -172,7 +185,6 @@ def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> B
         replace(one, position=position, language=spoken[position])
         for position, one in enumerate(documents)
     )
-    title = site.title or placed[0].title
     return Book(book_id, title, site.site, site.base_url, language, _version(placed), placed)
 
 
