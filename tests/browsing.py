@@ -24,7 +24,8 @@ from app.domain.book_id import BookId
 from tests.local_http import Handler, local_server
 from tests.made_chunks import made_citation
 
-CHROMIUMS = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUMS = map(shutil.which, _NAMES)
 CHROMIUM = next(filter(None, CHROMIUMS), None)
 ARGUMENTS = [
     "--no-sandbox",
