@@ -140,7 +140,10 @@ async def backup(
 @command()
 async def restore(
     settings: Settings,
-    file: Annotated[Path, Argument(metavar="FILE", help="A file written by `backup`.")],
+    file: Annotated[
+        Path,
+        Argument(metavar="FILE", exists=True, dir_okay=False, help="A file written by `backup`."),
+    ],
     books: SomeBooks = None,
     yes: Yes = False,
 ) -> int:

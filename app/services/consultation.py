@@ -12,13 +12,16 @@ from app.domain.answering.answerability import (
     defined_share,
     share_of_bounds,
 )
+from app.domain.answering.chapters import beginning, headed
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining
 from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.request import AskRequest, page_preferred, selected_paragraph
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.query import ContextPassage, Hit, Vector
+from app.domain.retrieval.context_assembly import context_of
+from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, Vector
+from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
 from app.services.page_locator import PageLocator
 from app.services.recording import stage
@@ -54,7 +57,7 @@ class Consultation:
     context: Sequence[ContextPassage] = ()
     """The paragraphs for the answer, in reading order; empty for a refusal."""
     prepared: ExtractiveAnswer | None = None
-    """An answer made of parts of the context, such as the solution of an exercise."""
+    """An answer made of parts of the context: an exercise's solution, a section's beginning."""
     verbatim: bool = False
     """Whether no model may write the answer."""
 
@@ -182,7 +185,20 @@ class ConsultBook:
         if request.solutions is not Solutions.SHOW:
             context = tuple(one for one in context if one.passage.kind is not BlockKind.SOLUTION)
         solved = [one for one in context if one.passage.paragraph_id in solving]
-        return replace(read, context=context, prepared=whole(solved) if solved else None)
+        prepared = whole(solved) if solved else None
+        if not (read.exercise or request.selection) and (section := await self._headed(read)):
+            context, prepared = beginning(section, self.context_tokens)
+        return replace(read, context=context, prepared=prepared)
+
+    async def _headed(self, read: Consultation) -> list[ContextPassage]:
+        """Return the text of the only section found that has the question as its heading."""
+        found = headed(words(read.request.question), [hit.chunk for hit in read.found.hits])
+        if found is None:
+            return []
+        of_page = SearchFilter(books=(found.book,), files=(found.file,))
+        page = context_of(await self.places.index.matching(of_page), self.retrieve.count_tokens)
+        depth = len(found.path)
+        return [one for one in page if one.passage.heading_path[:depth] == found.path]
 
     async def _with_selection(self, read: Consultation, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits with the selected paragraph first."""

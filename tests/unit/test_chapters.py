@@ -10,6 +10,7 @@ from app.adapters.sentences import split_sentences
 from app.domain.answering.chapters import (
     MAX_SUMMARY_WORDS,
     chapters_of,
+    headed,
     outline,
     page_of,
     summary,
@@ -47,8 +48,16 @@ FEW = ("Owls", "Bats", "101 cats", "Cats", "Dogs", "Hens", "Mice")
         (("前言", "第2章 猫头鹰", "第12章 蝙蝠"), [None, 2, 12], [1, 1, 1]),
         (("Preface", "Owls", "Bats", "Index"), [None, 1, 2, 3], [1] * 4),
         (FEW, [*range(1, 8)], [1] * 7),
+        (("The book", "Owls", "Owls", "Bats", "Bats"), [None, 1, 2], [1, 2, 2]),
     ],
-    ids=["title", "word before the number", "Chinese title", "place in the book", "few numbers"],
+    ids=[
+        "title",
+        "word before the number",
+        "Chinese title",
+        "place in the book",
+        "few numbers",
+        "single page",
+    ],
 )
 def test_a_chapter_has_the_number_of_its_title_or_place(
     titles: Sequence[str], numbers: list[int | None], lengths: list[int]
@@ -84,6 +93,16 @@ def test_a_group_of_groups_is_no_chapter(tmp_path: Path) -> None:
     files = {f"{name}.md": f"# Page {name}\n\nText.\n" for name in "abcd"} | {"mkdocs.yml": nav}
     chapters = [one.chapter for one in read_folder(write_files(tmp_path, files)).documents]
     assert chapters == ["Sight", "Hearing", "Hearing", "Page d"]
+
+
+def test_a_chapter_listed_by_its_file_has_the_title_of_the_page(tmp_path: Path) -> None:
+    listed = "{file: a, sections: [{file: b}]}, {file: c}"
+    toc = f"format: jb-book\nroot: index\nparts: [{{caption: Birds, chapters: [{listed}]}}]\n"
+    files = {f"{name}.md": f"# Page {name}\n\nText.\n" for name in ("index", *"abc")}
+    documents = read_folder(write_files(tmp_path, files | {"_toc.yml": toc})).documents
+    assert [one.chapter[-1] for one in documents] == [*"xaac"]
+    home = replace(page("index.md", 0, "Owls"), chapter="The book of owls")
+    assert [one.number for one in chapters_of([home, page("a.md", 1, "Owls")])] == [None, 1]
 
 
 def _under(
@@ -198,6 +217,26 @@ def test_a_lead_in_is_not_the_last_that_is_shown() -> None:
     hunt, eat = _under("Summary", "Owls hunt."), _under("Summary", "They eat:", paragraph_id="p-e")
     long = _under("Summary", "- " + "many owls " * 300, BlockKind.LIST, "p-list")
     assert summarised(placed(*in_order(hunt, eat, long))).text == "Owls hunt."
+
+
+def test_what_the_reader_will_learn_is_shown_only_if_there_is_nothing_else() -> None:
+    told = _under("Summary", "You will be able to:"), _under("Summary", "Owls hunt.")
+    assert summarised(placed(*in_order(*told))).text == "Owls hunt."
+    assert summarised(placed(told[0])).text == told[0].text
+
+
+CHUNKS = [chunk([passage("Text.", heading_path=path)], chunk_id=f"{at}") for at, path in enumerate(
+    [("Owls", "3.1 Wings"), ("Owls", "Wings", "Bones"), ("Bats", "Ears"), ("Bats", "Feet", "Ears")]
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [("owls", "Owls"), ("bones", "Owls Wings Bones"), ("wings", ""), ("ears", ""), ("bird", "")],
+)
+def test_a_section_is_known_by_a_heading_that_no_other_has(asked: str, path: str) -> None:
+    found = headed([asked], CHUNKS)
+    assert " ".join(found.path if found else ()) == path
 
 
 TASKS = in_order(

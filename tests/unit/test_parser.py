@@ -119,7 +119,7 @@ def test_markdown_becomes_blocks(page: str, blocks: str, tmp_path: Path) -> None
     ],
 )
 def test_labels_of_tabs_are_in_the_text(site: Site, tab: str) -> None:
-    two = read_text(tab.format("Windows", "winget") + tab.format("Ubuntu", "apt"), site=site)
+    two = read_text(tab.format("*Windows*", "winget") + tab.format("Ubuntu", "apt"), site=site)
     assert [one.text for one in two.blocks] == ["Windows:", "winget owl", "Ubuntu:", "apt owl"]
 
 

@@ -65,7 +65,11 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     documents: Sequence[Document] = list(reader.read(opened, advance))
     if not documents:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
-    warnings = [left_out_warning(reason, names) for reason, names in opened.left_out.items()]
+    left_out = {
+        reason: [one for one in names if one not in reader.included]
+        for reason, names in opened.left_out.items()
+    }
+    warnings = [left_out_warning(reason, names) for reason, names in left_out.items() if names]
     warnings += [*opened.warnings, *reader.warnings(), *opened.refused]
     if opened.pages[0].file.lower().endswith(PAGE_SUFFIXES):
         documents, repeated = without_boilerplate(documents)
@@ -79,7 +83,12 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
 
 
 def _with_chapters(documents: Sequence[Document]) -> list[Document]:
-    """Name the chapter in the heading paths of pages that share a title, such as "Introduction"."""
+    """Name the chapter in the heading paths of pages that share a title, such as "Introduction".
+
+    A chapter that the table of contents names only by its file has the title of that page.
+    """
+    titles = {one.file: one.title for one in documents}
+    documents = [replace(one, chapter=titles.get(one.chapter, one.chapter)) for one in documents]
     count = Counter(one.title for one in documents)
     return [
         replace(one, blocks=tuple(map(partial(_of_chapter, one.chapter), one.blocks)))
@@ -128,7 +137,7 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     if has_markdown and files.has("index.html") and b"$docsify" in files.data("index.html"):
         return kind, "its index.html draws the Markdown beside it"
     index = folder / "index.html"
-    shown = [index] if index.is_file() else folder.glob("*.html")
+    shown = [index] if index.is_file() else filter(Path.is_file, folder.glob("*.html"))
     if any(map(_is_built, shown)) or (has_pages and not has_markdown):
         return _BUILT, "it holds HTML and no configuration"
     return kind, "no generator's configuration"

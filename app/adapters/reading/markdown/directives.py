@@ -32,6 +32,7 @@ _OPTION = re.compile(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)\n?")
 _TABLE = tomllib.loads(Path(__file__).with_name("directives.toml").read_text("utf-8"))
 _ROLES = {name: role for role, one in _TABLE.items() for name in one["names"].split()}
 """What becomes of directives, by their names."""
+_TAG = re.compile(r"<[^<>]*>")
 _DEFINITION = re.compile(r"^(?P<term>\S[^\n]*)\n[ \t]{2,}(?=\S)", re.MULTILINE)
 _DEPTH = 8
 """Deepest nesting of directives."""
@@ -104,7 +105,7 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
     inside = _nested(body, line, state, depth)
     if role == "glossary":
         return inside
-    title = inline_html(state.md, argument, state.env) if role not in ("tab", "figure") else ""
+    title = inline_html(state.md, argument, state.env) if role != "figure" else ""
     shown = title if "solution" not in name else ""  # it names the exercise
     ident = options.get("name") or options.get("label")
     element = _TABLE["admonition" if role == "frame" and title else role]
@@ -112,6 +113,7 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
         id=f' id="{escape(ident)}"' if ident else "",
         classes=escape(f"{name} {options.get('class', '')}".strip()),
         argument=escape(argument),
+        label=_TAG.sub("", title),
         alt=escape(options.get("alt", "")),
         title=title,
         head=f'<p class="admonition-title label">{shown}</p>' if shown else "",

@@ -5,7 +5,7 @@ from html import escape
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, html_block
 from markdown_it.rules_inline import StateInline
 
 from app.adapters.reading.markdown.unresolved import TEMPLATE
@@ -45,6 +45,7 @@ def tags_plugin(md: MarkdownIt) -> None:
     """Read lines of tags alone as tags, so that the lines between them are Markdown."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
     md.block.ruler.before("html_block", "tag_line", _tag_line, ends)
+    md.block.ruler.at("html_block", _html_block, ends)
     md.inline.ruler.before("html_inline", "tag", _tag_inline)
 
 
@@ -102,6 +103,35 @@ def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         token.map = [start, behind]
         token.content = "".join(map(_html, tags)) + "\n"
         state.line = behind
+    return True
+
+
+def _html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read HTML up to an empty line, but as a paragraph what begins with an element within a line.
+
+    What is not closed goes on behind the empty line if the next line is a tag, indented like code.
+    """
+    at = state.bMarks[start] + state.tShift[start]
+    tag = _TAG.match(state.src, at, at + _LONGEST)
+    name = tag["name"].lower() if tag else ""
+    if (_INLINE.fullmatch(name) and name != "math") or not html_block(state, start, end, silent):
+        return False
+    if silent or name not in _RAW:
+        return True
+    token = state.tokens[-1]
+    part, depth, line = token.content, 0, state.line
+    while True:
+        depth += part.count(f"<{name}") - part.count(f"</{name}")
+        first = state.skipEmptyLines(line)
+        at = state.bMarks[first] + state.tShift[first]
+        if depth < 1 or first >= end or state.src[at] != "<" or not state.is_code_block(first):
+            state.line, token.map = line, [start, line]
+            token.content = state.getLines(start, line, state.blkIndent, True)
+            break
+        line = first
+        while line < end and not state.isEmpty(line):
+            line += 1
+        part = state.getLines(first, line, 0, False)
     return True
 
 
