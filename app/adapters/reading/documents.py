@@ -77,8 +77,9 @@ def left_out_warning(reason: str, files: Sequence[str]) -> SourceWarning:
 
 def _is_ornament(draft: Draft) -> bool:
     """Whether it is a paragraph of one sign, as between scenes: "* * *"."""
-    signs = set("".join(draft.text.split()))
-    return draft.kind is BlockKind.PARAGRAPH and len(signs) < 2 and not _WORD.search(draft.text)
+    if draft.kind is not BlockKind.PARAGRAPH or _WORD.search(draft.marked):
+        return False
+    return len(set("".join(draft.text.split()))) < 2
 
 
 def build_document(
@@ -92,13 +93,13 @@ def build_document(
     blocks: list[Block] = []
     at, span = 0, (0, 0)
     for draft, section in in_sections(drafts, title):
-        if not draft.text.strip() or _is_ornament(draft):
+        if draft.is_blank or _is_ornament(draft):
             continue
         if source is None:
             span = (at, at + len(draft.text))
+            at = span[1] + len(BETWEEN)
         elif draft.span != NO_SPAN:
             span = draft.span  # else it is of the same place as the block before it
-        at += len(draft.text) + len(BETWEEN)
         blocks.append(_block(info, draft, section, span, is_built=shown is not None))
     return Document(
         info.file,
