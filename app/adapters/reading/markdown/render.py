@@ -52,7 +52,7 @@ _PYMDOWN = re.compile(
     r":(?:material|octicons|fontawesome|simple)-[\w-]{1,60}:(?:\{[^{}\n]{0,80}\})?[ \t]?"
     r"|(?<![\w+])\+\+(?P<keys>[\w+-]{1,60})\+\+(?![\w+])"
     r"|(?<![\w=^\"'!<])(?P<mark>==|\^\^)(?=[^\s>])(?P<marked>[^=^\n]{1,300})(?<=\S)(?P=mark)(?![\w=^])"
-    r"|[ ]\^[A-Za-z\d][\w-]{3,40}\Z"
+    r"|(?:[ ]|\A)\^[A-Za-z\d][\w-]{3,40}\Z"
 )
 """Icons of Material for MkDocs, keys, and text that is marked as Obsidian does, too; its ids."""
 _CODE_LANGUAGE = re.compile(r"\A#!\w+ ")
