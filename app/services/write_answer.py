@@ -81,7 +81,7 @@ class WriteAnswer:
         cosines = await self.similarity.similarities(analysis.vector, compared, language)
         scores = await _scored(read, scorer) if scorer else {}
         relevance = Relevance(analysis, cosines, scores, translated)
-        return extract(relevance.scored(paragraphs), _selected(read))
+        return extract(relevance.scored(paragraphs), analysis.read)
 
     async def _generated(
         self, model: Generator, read: Consultation
@@ -164,14 +164,9 @@ async def _scored(read: Consultation, scorer: RelevanceModel) -> dict[int, float
     return {at: score for at, score in zip(order, scores, strict=True) if score is not None}
 
 
-def _selected(read: Consultation) -> str:
-    """Return the text that the reader has selected."""
-    return read.request.selection.text if read.request.selection else ""
-
-
 def _verifier(read: Consultation, split_sentences: SplitSentences) -> Verifier:
     analysis, language = read.analysis, read.analysis.language
-    selected = words(_selected(read))
+    selected = words(read.request.selection.text if read.request.selection else "")
     return Verifier(
         by_paragraph(read.context),
         analysis.terms,

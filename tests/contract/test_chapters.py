@@ -78,6 +78,15 @@ def test_a_section_is_shown_by_its_number_or_heading(chat: httpx.Client) -> None
     assert {one["heading_path"][1] for one in placed["passages"]} == {"The vector space model"}
 
 
+def test_who_asks_for_more_is_not_told_the_same_again(chat: httpx.Client) -> None:
+    asked = "What is BM25?"
+    told = ask(chat, asked)["answer"]
+    history = [{"role": "user", "content": asked}, {"role": "assistant", "content": told}]
+    for question, again in (("tell me more", False), ("what does BM25 weight?", True)):
+        shown = ask(chat, question, history=history)["passages"][0]["text"]
+        assert (shown.splitlines()[0] in told) is again
+
+
 def test_a_part_is_named_by_its_title(chat: httpx.Client) -> None:
     for question in ("Please summarise ranking with words", "summarise the chapter on ranking"):
         assert ask(chat, question)["answer"].startswith(CHAPTER_4)

@@ -220,7 +220,10 @@ def test_a_lead_in_is_not_the_last_that_is_shown() -> None:
 
 
 def test_what_the_reader_will_learn_is_shown_only_if_there_is_nothing_else() -> None:
-    told = _under("Summary", "You will be able to:"), _under("Summary", "Owls hunt.")
+    told = (
+        _under("Summary", "At the end of the page you should be able to:"),
+        _under("Summary", "Owls hunt."),
+    )
     assert summarised(placed(*in_order(*told))).text == "Owls hunt."
     assert summarised(placed(told[0])).text == told[0].text
 
