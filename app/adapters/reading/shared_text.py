@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, takewhile
 
 from app.adapters.reading.page_facts import PageFacts
 from app.domain.characters import counted
@@ -13,9 +13,11 @@ _SHARE = 0.9
 """Part of a page's texts that other pages have. The rest is what only a page of the whole has."""
 _FEWEST_TEXTS = 10
 """Texts of a page that is taken for one of other pages."""
+_COPIES = 3
+"""Pages with a text of the whole book: more have it if classes inherit what is said of a method."""
 _FEWEST = 8
 """Pages from which on a text is said to be on most of them."""
-_EDGE = 4
+_EDGE = 12
 """Blocks at the beginning and at the end of a page."""
 
 
@@ -29,9 +31,12 @@ def repeated_pages(pages: Sequence[PageFacts], listed: Collection[str]) -> Itera
     for page in sorted(pages, key=lambda one: (one.file in listed, -len(one.paragraphs))):
         own = page.paragraphs
         most = _SHARE * len(own)
-        repeated = len(own) >= _FEWEST_TEXTS and sum(pages_with[text] > 1 for text in own) >= most
-        others = (one.paragraphs for one in pages if page.file in listed and one is not page)
-        if repeated and not any(len(own & one) >= most for one in others):
+        if len(own) < _FEWEST_TEXTS or sum(pages_with[text] > 1 for text in own) < most:
+            continue
+        others = [one.paragraphs for one in pages if one is not page]
+        copied = sum(pages_with[text] <= _COPIES for text in own) > len(own) / 2
+        repeated = copied or any(own <= one for one in others)
+        if repeated and not (page.file in listed and any(len(own & one) >= most for one in others)):
             pages_with.subtract(own)
             yield page.file
 
@@ -51,10 +56,28 @@ def without_boilerplate(
     )
     counts = Counter(chain.from_iterable(edges))
     common = {text for text, count in counts.items() if text and 2 * count > len(pages)}
-    kept = [replace(page, blocks=_inner(page.blocks, common) or page.blocks) for page in pages]
+    named = [_without_site(page, common) for page in pages]
+    kept = [replace(page, blocks=_inner(page.blocks, common) or page.blocks) for page in named]
     count = sum(len(page.blocks) for page in pages) - sum(len(one.blocks) for one in kept)
     message = f"{counted(count, 'blocks')} left out that most pages begin or end with"
     return kept, [SourceWarning(message, pages[0].file, 0)] if count else []
+
+
+def _without_site(page: Document, common: Collection[str]) -> Document:
+    """Leave out the site's name above a page that has a heading of its own: that is its title."""
+    headings = [one.text for one in page.blocks if one.level]
+    own = next((text for text in headings if text not in common), "")
+    names = headings[: headings.index(own)] if own and not page.file.startswith("index.") else []
+    above = takewhile(lambda one: not one.level, page.blocks)
+    if not names or any(_text(one) not in common for one in above):
+        return page
+    title, chapter = (own if one in names else one for one in (page.title, page.chapter))
+    blocks = [one for one in page.blocks if one.level == 0 or one.text not in names]
+    paths = ([part for part in one.heading_path if part not in (*names, title)] for one in blocks)
+    below = (
+        replace(one, heading_path=(title, *path)) for one, path in zip(blocks, paths, strict=True)
+    )
+    return replace(page, title=title, chapter=chapter, blocks=tuple(below))
 
 
 def _text(block: Block) -> str:
