@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, takewhile
+from itertools import chain
 
 from app.adapters.reading.page_facts import PageFacts
 from app.domain.characters import counted
@@ -56,28 +56,25 @@ def without_boilerplate(
     )
     counts = Counter(chain.from_iterable(edges))
     common = {text for text, count in counts.items() if text and 2 * count > len(pages)}
-    named = [_without_site(page, common) for page in pages]
-    kept = [replace(page, blocks=_inner(page.blocks, common) or page.blocks) for page in named]
+    kept = [replace(page, blocks=_inner(page.blocks, common) or page.blocks) for page in pages]
     count = sum(len(page.blocks) for page in pages) - sum(len(one.blocks) for one in kept)
     message = f"{counted(count, 'blocks')} left out that most pages begin or end with"
-    return kept, [SourceWarning(message, pages[0].file, 0)] if count else []
+    named = [_retitled(page, common) for page in kept]
+    return named, [SourceWarning(message, pages[0].file, 0)] if count else []
 
 
-def _without_site(page: Document, common: Collection[str]) -> Document:
-    """Leave out the site's name above a page that has a heading of its own: that is its title."""
-    headings = [one.text for one in page.blocks if one.level]
-    own = next((text for text in headings if text not in common), "")
-    names = headings[: headings.index(own)] if own and not page.file.startswith("index.") else []
-    above = takewhile(lambda one: not one.level, page.blocks)
-    if not names or any(_text(one) not in common for one in above):
+def _retitled(page: Document, common: Collection[str]) -> Document:
+    """Name a page by the first heading of its own, if its title is the site's name above it."""
+    own = next((one.text for one in page.blocks if one.level and one.text not in common), "")
+    if not own or page.title not in common or page.file.startswith("index."):
         return page
-    title, chapter = (own if one in names else one for one in (page.title, page.chapter))
-    blocks = [one for one in page.blocks if one.level == 0 or one.text not in names]
-    paths = ([part for part in one.heading_path if part not in (*names, title)] for one in blocks)
-    below = (
-        replace(one, heading_path=(title, *path)) for one, path in zip(blocks, paths, strict=True)
+    below = ([part for part in one.heading_path[1:] if part != own] for one in page.blocks)
+    blocks = (
+        replace(one, heading_path=(own, *path))
+        for one, path in zip(page.blocks, below, strict=True)
     )
-    return replace(page, title=title, chapter=chapter, blocks=tuple(below))
+    chapter = own if page.chapter == page.title else page.chapter
+    return replace(page, title=own, chapter=chapter, blocks=tuple(blocks))
 
 
 def _text(block: Block) -> str:
@@ -85,14 +82,16 @@ def _text(block: Block) -> str:
 
 
 def _inner(blocks: Sequence[Block], common: Collection[str]) -> tuple[Block, ...]:
-    """Return the blocks without the common ones before, but for the title, and behind."""
+    """Return the blocks without the common ones before, but for the title, and behind.
+
+    Common headings introduce the text, but for the site's name above a heading.
+    """
     own = [at for at, block in enumerate(blocks) if _text(block) not in common]
     if not own:
         return ()
-    title = int(own[0] == 0 and blocks[0].kind is BlockKind.HEADING)
+    title = int(own[0] == 0 and blocks[0].level > 0)
     first = next((at for at in own if at >= title), title)
-    while first > title and (
-        blocks[first - 1].kind is BlockKind.HEADING or blocks[first - 1].text.endswith(":")
-    ):
+    top = title if title or not blocks[first].level else first
+    while first > top and (blocks[first - 1].level or blocks[first - 1].text.endswith(":")):
         first -= 1  # it introduces the text
     return (*blocks[:title], *blocks[first : own[-1] + 1])

@@ -26,7 +26,7 @@ NO_TEXT = "a home page without text of its own"
 FURNITURE = "search, error, tag and index pages"
 REPEATED = "the same text is on other pages"
 _FURNITURE = re.compile(
-    r"(?:^|/)(?:40[34]|genindex(?:-\w+)?|py-modindex|(search|tags?|categories|authors|archive))"
+    r"(?:^|/)(?:40[34]|sitemap|genindex(?:-\w+)?|py-modindex|(search|tags?|categories|authors|archive))"
     r"(?:\.html?|/index\.html)$|(?:^|/)(?:_modules|tags?|categories|authors|archive)/"
 )
 """Files of pages that are read only if the table of contents lists them."""

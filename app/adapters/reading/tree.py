@@ -130,7 +130,9 @@ def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:
     mark_formulas(content, roles["formula"], roles["displayed"])
     for element in roles["drop"]:
         if element is not content and element.getparent() is not None:
-            _drop(element, is_shown=element not in roles["unshown"])
+            if element not in roles["unshown"] and element.text_content().strip():
+                element.tail = GAP + (element.tail or "")
+            element.drop_tree()
     for heading in roles["heading"]:
         _clear_own_links(heading)
     hidden = (plain(one).strip() for one in drop_hidden(content))
@@ -153,12 +155,6 @@ def _clear_own_links(heading: HtmlElement) -> None:
         if is_sign and heading.text_content().strip() != sign:
             del link[:]
             link.text = None
-
-
-def _drop(element: HtmlElement, *, is_shown: bool) -> None:
-    if is_shown and element.text_content().strip():
-        element.tail = GAP + (element.tail or "")
-    element.drop_tree()
 
 
 def own_id(element: HtmlElement) -> str:
