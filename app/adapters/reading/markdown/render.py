@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from html import escape
+from posixpath import normpath
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -31,6 +32,7 @@ from app.adapters.reading.markdown.headings import heading_ids
 from app.adapters.reading.markdown.notes import notes_plugin
 from app.adapters.reading.markdown.tags import TAG, as_html, tags_plugin
 from app.adapters.reading.markdown.unresolved import (
+    INCLUDES,
     TEMPLATE,
     Include,
     unresolved_plugin,
@@ -76,13 +78,6 @@ _LONGEST_FORMULA = 200
 """Lines."""
 _TOO_MUCH = "too much mark-up for its length: write less of it, or split the page"
 _TOO_DEEP = f"nested over {BUDGET.depth} levels deep: nest less"
-_LEFT_OUT = {
-    Site.MDBOOK: re.compile(r"(?<!\\)\{\{\s*#\w+\s+(?:\.\./)*+([^{}\s:]++)[^{}\n]*+\}\}"),
-    Site.MKDOCS: re.compile(
-        r"^[ \t]*(?:-+8<-+ [\"']|\{[*!]>? *)(?:\.\./)*+([^\"':*!{}\n]++)[^\n]*", re.MULTILINE
-    ),
-}
-"""Includes that are left in a listing, and the files that they name."""
 _HIDDEN_RUST = re.compile(r"^\s*#(?: .*)?$\n?", re.MULTILINE)
 
 
@@ -218,9 +213,9 @@ def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env
         code = _HIDDEN_RUST.sub("", code)
     if site is Site.DOCUSAURUS and "highlight-" in code:
         code = _HIGHLIGHT.sub("", code)
-    if pattern := _LEFT_OUT.get(site):
+    if pattern := INCLUDES.get(site):  # of files that cannot be read
         env["unknown"] += [one.group().strip() for one in pattern.finditer(code)]
-        code = pattern.sub(r"\1", code)
+        code = pattern.sub(lambda one: normpath(f"/{one['file']}")[1:], code)
     attributes = RendererHTML.renderAttrs(token)
     title = _TITLE.search(info)
     shown = f"<p{attributes}>{escape(title[1] or title[2])}:</p>\n" if title else ""

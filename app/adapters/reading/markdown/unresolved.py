@@ -63,12 +63,11 @@ _BEGINS = frozenset("{-[^*:")
 _ROLE = re.compile(r"(?<![\w:]):[A-Za-z][\w+-]*:\Z")
 _ROLE_TEXT = re.compile(r"`[^`\n]+`")
 """A role as reStructuredText and d2lbook write it: :numref:`figure`."""
-_INCLUDES = {
-    Site.MDBOOK: re.compile(
-        r"(?<!\\)(?P<indent>)\{\{\s*#(?:rustdoc_)?include\s+(?P<file>[^{}\s:]++):?(?P<part>[^{}\s]*+)\s*\}\}"
-    ),
+_FILE = r"(?P<file>[^\s\"':*!{}]++):?(?P<part>[\w:-]*+)[^{}\n]*+"
+INCLUDES = {
+    Site.MDBOOK: re.compile(rf"(?<!\\)(?P<indent>)\{{\{{\s*#\w*include\s+{_FILE}\}}\}}"),
     Site.MKDOCS: re.compile(
-        r"^(?P<indent>[ \t]*)-+8<-+ [\"'](?P<file>[^\"':\n]++):?(?P<part>[^\"'\n]*+)[\"'][ \t]*$"
+        rf"^(?P<indent>[ \t]*)(?:-+8<-+ [\"']|\{{[*!]>? *){_FILE}\}}?", re.MULTILINE
     ),
 }
 """Lines or, with mdBook, places of a line that stand for a file or a part of it."""
@@ -97,7 +96,7 @@ def with_includes(line: str, file: str, site: Site, include: Include, depth: int
         below = (with_includes(one, name, site, include, depth + 1) for one in lines)
         return "\n".join(found["indent"] + one for one in below)
 
-    pattern = _INCLUDES.get(site)
+    pattern = INCLUDES.get(site)
     return pattern.sub(content, line) if pattern and depth < _DEEPEST else line
 
 
