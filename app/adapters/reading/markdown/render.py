@@ -79,7 +79,8 @@ def render(source: str, site: Site, skip: int, file: str) -> tuple[str, list[str
     `skip` is the length of its front matter. Spans in the HTML are code points of `source`.
     FileRefused, with the line, if it is nested too deeply or has too many tokens.
     """
-    is_mdx = site is Site.DOCUSAURUS or file.endswith(".mdx") or bool(_THEME.search(source))
+    is_mdx = site is Site.DOCUSAURUS or file.endswith(".mdx")
+    is_mdx = is_mdx or ("@theme/" in source and _THEME.search(source) is not None)
     md = parser(site, is_mdx)
     env: dict[str, Any] = {"unknown": [], "site": site, "file": file}
     if site is Site.MKDOCS:
@@ -89,8 +90,7 @@ def render(source: str, site: Site, skip: int, file: str) -> tuple[str, list[str
     env["mdx"] = site is Site.DOCUSAURUS or (is_mdx and bool(_IMPORT.search(source)))
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
-    text = "\n" * front + _LINE_END.sub("\n", source[skip:])
-    tokens = md.parse(text, env)
+    tokens = md.parse("\n" * front + source[skip:], env)
     if site is Site.MKDOCS:
         _drop_icons(tokens)
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
@@ -174,7 +174,8 @@ def _within_budget(state: StateBlock, start: int, _end: int, _silent: bool) -> b
 
 def _environment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Read a LaTeX environment; the search for its end is bounded."""
-    return amsmath_block(state, start, min(end, start + _LONGEST_FORMULA), silent)
+    begins = state.src.startswith("\\begin{", state.bMarks[start] + state.tShift[start])
+    return begins and amsmath_block(state, start, min(end, start + _LONGEST_FORMULA), silent)
 
 
 def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
