@@ -80,7 +80,7 @@ def _entry(block: Block, *, authored: bool) -> Entry:
 
 def renew(ledger: Ledger, paragraphs: Sequence[Entry]) -> tuple[list[str], Ledger]:
     """Assign an id to each paragraph; return the ids in order and the updated ledger."""
-    matches = match(ledger, paragraphs)
+    matches = match(ledger, paragraphs) if ledger.entries else {}
     entries: dict[str, Entry] = {}
     aliases = dict(ledger.aliases)
     reserved = {p.author_id for p in paragraphs if p.author_id} | {*ledger.entries, *aliases}

@@ -90,7 +90,8 @@ def render(
     line includes has the line's.
     FileRefused, with the line, if it is nested too deeply or has too many tokens.
     """
-    is_mdx = site is Site.DOCUSAURUS or file.endswith(".mdx") or bool(_THEME.search(source))
+    is_mdx = site is Site.DOCUSAURUS or file.endswith(".mdx")
+    is_mdx = is_mdx or ("@theme/" in source and _THEME.search(source) is not None)
     md = parser(site, is_mdx)
     env: dict[str, Any] = {"unknown": [], "site": site, "file": file}
     if site is Site.MKDOCS:
@@ -200,7 +201,8 @@ def _within_budget(state: StateBlock, start: int, _end: int, _silent: bool) -> b
 
 def _environment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Read a LaTeX environment; the search for its end is bounded."""
-    return amsmath_block(state, start, min(end, start + _LONGEST_FORMULA), silent)
+    begins = state.src.startswith("\\begin{", state.bMarks[start] + state.tShift[start])
+    return begins and amsmath_block(state, start, min(end, start + _LONGEST_FORMULA), silent)
 
 
 def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
