@@ -13,6 +13,7 @@ from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extractive import ExtractiveAnswer, extract
+from app.domain.answering.passages import word_limit
 from app.domain.answering.question_analysis import (
     QuestionAnalysis,
     asked_kinds,
@@ -353,4 +354,5 @@ def extracted(
     context = context_of(*in_order(*passages))
     features = asked(question)
     relevance = Relevance(features, readings=dict(enumerate(readings)))
-    return extract(relevance.scored(candidates(features, context, split_sentences)), read)
+    scored = relevance.scored(candidates(features, context, split_sentences))
+    return extract(scored, read, word_limit(len(features.weights)))

@@ -23,6 +23,7 @@ from app.domain.answering.citations import CitationList
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.extractive import ExtractiveAnswer, extract
+from app.domain.answering.passages import word_limit
 from app.domain.answering.relevance import Relevance, candidates
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
@@ -81,7 +82,8 @@ class WriteAnswer:
         cosines = await self.similarity.similarities(analysis.vector, compared, language)
         scores = await _scored(read, scorer) if scorer else {}
         relevance = Relevance(analysis, cosines, scores, translated)
-        return extract(relevance.scored(paragraphs), analysis.read)
+        limit = word_limit(len(analysis.weights))
+        return extract(relevance.scored(paragraphs), analysis.read, limit)
 
     async def _generated(
         self, model: Generator, read: Consultation
