@@ -12,7 +12,7 @@ from app.domain.answering.answerability import (
     defined_share,
     share_of_bounds,
 )
-from app.domain.answering.chapters import beginning, headed
+from app.domain.answering.chapters import beginning, named_sections
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining
 from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.question_analysis import QuestionAnalysis
@@ -21,7 +21,6 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, Vector
-from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
 from app.services.page_locator import PageLocator
 from app.services.recording import stage
@@ -186,19 +185,21 @@ class ConsultBook:
             context = tuple(one for one in context if one.passage.kind is not BlockKind.SOLUTION)
         solved = [one for one in context if one.passage.paragraph_id in solving]
         prepared = whole(solved) if solved else None
-        if not (read.exercise or request.selection) and (section := await self._headed(read)):
-            context, prepared = beginning(section, self.context_tokens)
+        if not (read.exercise or request.selection) and (sections := await self._named(read)):
+            context, prepared = beginning(sections, self.context_tokens)
         return replace(read, context=context, prepared=prepared)
 
-    async def _headed(self, read: Consultation) -> list[ContextPassage]:
-        """Return the text of the only section found that has the question as its heading."""
-        found = headed(words(read.request.question), [hit.chunk for hit in read.found.hits])
-        if found is None:
-            return []
-        of_page = SearchFilter(books=(found.book,), files=(found.file,))
-        page = context_of(await self.places.index.matching(of_page), self.retrieve.count_tokens)
-        depth = len(found.path)
-        return [one for one in page if one.passage.heading_path[:depth] == found.path]
+    async def _named(self, read: Consultation) -> list[list[ContextPassage]]:
+        """Return the text of the sections that the question names by their headings."""
+        asked, analysis = read.request.question, read.analysis
+        chunks = [hit.chunk for hit in read.found.hits]
+        texts = []
+        for one in named_sections(asked, chunks, analysis.terms, analysis.language):
+            of_page = SearchFilter(books=(one.book,), files=(one.file,))
+            page = context_of(await self.places.index.matching(of_page), self.retrieve.count_tokens)
+            depth = len(one.path)
+            texts.append([at for at in page if at.passage.heading_path[:depth] == one.path])
+        return texts
 
     async def _with_selection(self, read: Consultation, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits with the selected paragraph first."""

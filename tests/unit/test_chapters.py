@@ -10,7 +10,7 @@ from app.adapters.sentences import split_sentences
 from app.domain.answering.chapters import (
     MAX_SUMMARY_WORDS,
     chapters_of,
-    headed,
+    named_sections,
     outline,
     page_of,
     summary,
@@ -21,6 +21,7 @@ from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
+from app.domain.terms import words
 from tests.command_line import write_files
 from tests.fake_world import chunk, in_order, passage
 from tests.fake_world import context_of as placed
@@ -234,12 +235,25 @@ CHUNKS = [chunk([passage("Text.", heading_path=path)], chunk_id=f"{at}") for at,
 
 
 @pytest.mark.parametrize(
-    ("asked", "path"),
-    [("owls", "Owls"), ("bones", "Owls Wings Bones"), ("wings", ""), ("ears", ""), ("bird", "")],
+    ("asked", "paths"),
+    [
+        ("owls", ["Owls"]),
+        ("Bones", ["Owls Wings Bones"]),
+        ("wings", []),
+        ("ears", []),
+        ("bird", []),
+        ("feet vs bones", ["Owls Wings Bones", "Bats Feet"]),
+        ("the difference between feet and bones", ["Owls Wings Bones", "Bats Feet"]),
+        ("feet and bones", []),
+        ("feet vs bones of cats", []),
+    ],
 )
-def test_a_section_is_known_by_a_heading_that_no_other_has(asked: str, path: str) -> None:
-    found = headed([asked], CHUNKS)
-    assert " ".join(found.path if found else ()) == path
+def test_sections_are_known_by_headings_that_no_other_has(asked: str, paths: list[str]) -> None:
+    def terms(text: str) -> frozenset[int]:
+        return frozenset(map(hash, {*words(text)} - {"the", "between", "and", "of"}))
+
+    found = named_sections(asked, CHUNKS, terms, "en")
+    assert [" ".join(one.path) for one in found] == paths
 
 
 TASKS = in_order(

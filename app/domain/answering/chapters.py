@@ -1,10 +1,10 @@
 """A book's chapters: their numbers, and what answers a request for one (summary, outline, quiz)."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, groupby, islice, takewhile
+from itertools import accumulate, combinations, groupby, islice, takewhile
 from typing import NamedTuple
 
 from app.domain.answering.extractive import ChosenPassage, ExtractiveAnswer, answer_of
@@ -23,9 +23,9 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.definitions import heading_forms
 from app.domain.document import BlockKind
-from app.domain.languages import in_any
+from app.domain.languages import in_any, known_language
 from app.domain.retrieval.query import ContextPassage
-from app.domain.terms import words
+from app.domain.terms import Terms, words
 
 MAX_SUMMARY_WORDS = 250
 """Limit on the words of a chapter's own summary, unless its first block has more."""
@@ -220,31 +220,55 @@ class Headed(NamedTuple):
     path: tuple[str, ...]
 
 
-def headed(asked: Sequence[str], chunks: Iterable[Chunk]) -> Headed | None:
-    """Return the only section with a heading of these words, or the outermost; None if there is
-    none, or several.
+def named_sections(
+    asked: str, chunks: Iterable[Chunk], terms: Terms, language: str
+) -> list[Headed]:
+    """Return the only section, or the outermost, that has the question as its heading.
+
+    Of a comparison return the two sections whose headings have all its terms together; each has
+    one that the other lacks, as in "nominal vs ordinal scale". [] if there are none.
     """
-    paths = {
-        Headed(chunk.book, chunk.file, path[:depth])
-        for chunk in chunks
-        for path in {one.heading_path for one in chunk.own_passages}
-        for depth in range(1, len(path) + 1)
-        if list(asked) in [words(form) for form in heading_forms(path[depth - 1])]
-    }
-    first = min(paths, key=lambda one: len(one.path), default=None)
-    return (
-        first if first and all(one.path[: len(first.path)] == first.path for one in paths) else None
-    )
+    said, known = words(asked), known_language(language)
+    frame = f"{known.frame} {known.comparison}".split()
+    content = frozenset[int]().union(*(terms(word) for word in said if word not in frame))
+    compares = not {*known.comparison.split()}.isdisjoint(said)
+    exact: dict[Headed, None] = {}
+    sides: dict[frozenset[int], Headed] = {}
+    for one in _headed(chunks):
+        for form in map(words, heading_forms(one.path[-1])):
+            own = frozenset[int]().union(*map(terms, form))
+            if form == said:
+                exact[one] = None
+            elif compares and own and own < content:
+                sides.setdefault(own, one)
+    first = min(exact, key=lambda one: len(one.path), default=None)
+    if first:
+        below = all(one.path[: len(first.path)] == first.path for one in exact)
+        return [first] if below else []
+    pairs = (pair for pair in combinations(sides, 2) if pair[0] | pair[1] == content)
+    return [sides[side] for side in next(pairs, ())]
+
+
+def _headed(chunks: Iterable[Chunk]) -> Iterator[Headed]:
+    for chunk in chunks:
+        for path in dict.fromkeys(one.heading_path for one in chunk.own_passages):
+            yield from (
+                Headed(chunk.book, chunk.file, path[:depth]) for depth in range(1, len(path) + 1)
+            )
 
 
 def beginning(
-    section: Sequence[ContextPassage], token_budget: int
+    sections: Sequence[Sequence[ContextPassage]], token_budget: int
 ) -> tuple[tuple[ContextPassage, ...], ExtractiveAnswer | None]:
-    """Return the first blocks of a section within the budget, and an answer made of the first."""
-    text = _text_of(section)
-    held = text[: _fitting((one.tokens for one in text), token_budget)]
-    shown = _leading([*map(whole_unit, held)], MAX_SUMMARY_WORDS) if held else ()
-    return tuple(held), answer_of([ChosenPassage(shown)]) if shown else None
+    """Return the first blocks of sections within the budget, and an answer made of the first."""
+    context: list[ContextPassage] = []
+    chosen: list[ChosenPassage] = []
+    for text in filter(None, map(_text_of, sections)):
+        held = text[: _fitting((one.tokens for one in text), token_budget // len(sections))]
+        context += held
+        blocks = _leading([*map(whole_unit, held)], MAX_SUMMARY_WORDS // len(sections))
+        chosen.append(ChosenPassage(blocks))
+    return tuple(context), answer_of(chosen) if chosen else None
 
 
 def summary_sections(text: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
