@@ -185,8 +185,9 @@ class ConsultBook:
             context = tuple(one for one in context if one.passage.kind is not BlockKind.SOLUTION)
         solved = [one for one in context if one.passage.paragraph_id in solving]
         prepared = whole(solved) if solved else None
-        if not (read.exercise or request.selection) and (sections := await self._named(read)):
-            context, prepared = beginning(sections, self.context_tokens)
+        if not (read.exercise or request.selection):
+            begun = beginning(await self._named(read), self.context_tokens)
+            context, prepared = begun or (context, prepared)
         return replace(read, context=context, prepared=prepared)
 
     async def _named(self, read: Consultation) -> list[list[ContextPassage]]:

@@ -9,6 +9,7 @@ import pytest
 from app.adapters.sentences import split_sentences
 from app.domain.answering.chapters import (
     MAX_SUMMARY_WORDS,
+    beginning,
     chapters_of,
     named_sections,
     outline,
@@ -227,6 +228,7 @@ def test_what_the_reader_will_learn_is_shown_only_if_there_is_nothing_else() -> 
     )
     assert summarised(placed(*in_order(*told))).text == "Owls hunt."
     assert summarised(placed(told[0])).text == told[0].text
+    assert beginning([placed(*TASKS)], token_budget=100) is None
 
 
 CHUNKS = [chunk([passage("Text.", heading_path=path)], chunk_id=f"{at}") for at, path in enumerate(

@@ -259,8 +259,10 @@ def _headed(chunks: Iterable[Chunk]) -> Iterator[Headed]:
 
 def beginning(
     sections: Sequence[Sequence[ContextPassage]], token_budget: int
-) -> tuple[tuple[ContextPassage, ...], ExtractiveAnswer | None]:
-    """Return the first blocks of sections within the budget, and an answer made of the first."""
+) -> tuple[tuple[ContextPassage, ...], ExtractiveAnswer] | None:
+    """Return the first blocks of sections within the budget, and an answer made of the first; None
+    if they have no text.
+    """
     context: list[ContextPassage] = []
     chosen: list[ChosenPassage] = []
     for text in filter(None, map(_text_of, sections)):
@@ -268,7 +270,7 @@ def beginning(
         context += held
         blocks = _leading([*map(whole_unit, held)], MAX_SUMMARY_WORDS // len(sections))
         chosen.append(ChosenPassage(blocks))
-    return tuple(context), answer_of(chosen) if chosen else None
+    return (tuple(context), answer_of(chosen)) if chosen else None
 
 
 def summary_sections(text: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
