@@ -45,7 +45,7 @@ def test_it_ingests_and_serves_outside_the_checkout(program: Path, tmp_path: Pat
     environment = offline_environment(tmp_path / "rag") | {"PYTHONPATH": ""}
     page = "# Owls\n\nOwls hunt small animals at night.\n"
     write_files(tmp_path / "owls", {"page.md": page})
-    ingest = [program, "ingest", "owls", "--json"]
+    ingest = (program, "ingest", "owls", "--json")
     printed = subprocess.check_output(ingest, text=True, cwd=tmp_path, env=environment)
     assert json.loads(printed)["chunks"] == 1
     with socket.create_server(("127.0.0.1", 0)) as taken:

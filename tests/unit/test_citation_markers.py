@@ -16,7 +16,8 @@ Result = tuple[str, list[tuple[int, int, tuple[int, ...]]]]
 
 def units(pieces: Sequence[str]) -> list[TextUnit]:
     splitter = Splitter(split_sentences, "en")
-    return [unit for piece in pieces for unit in splitter.feed(piece)] + splitter.close()
+    found = [unit for piece in pieces for unit in splitter.feed(piece)]
+    return found + splitter.feed("", final=True)
 
 
 def parse(pieces: Sequence[str], sources: int = 3) -> Result:

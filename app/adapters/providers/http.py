@@ -73,10 +73,11 @@ class Provider:
             raise ConfigError(f"{self.url_setting} is not an http(s) URL") from error
         except (TimeoutError, httpx.HTTPError, aiohttp.ClientError) as error:
             # The error's text is left out: it may contain the request's headers with the API key.
-            reason = f"the connection broke ({type(error).__name__}; {self.url_setting})"
+            cause = error.__cause__ or error  # the transport calls all of them ConnectTimeout
+            reason = f"the connection broke ({type(cause).__name__}; {self.url_setting})"
             if isinstance(error, TimeoutError | httpx.ReadTimeout):
                 reason = "no answer in time"
-            elif isinstance(error, httpx.ConnectError):
+            elif isinstance(cause, aiohttp.ClientConnectorError):
                 reason = f"no connection (check the network and {self.url_setting})"
             raise ProviderUnavailable(f"{self.name} could not {action}: {reason}") from error
         except self.invalid as error:

@@ -49,7 +49,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredGeneration:
+class GenerationRecord:
     key: str
     """Random, so that two attempts to write a book never share points."""
     manifest: BookManifest
@@ -60,7 +60,7 @@ class BookRecord:
     book: BookId
     revision: str = ""
     """Random, new at each write; "" for a record that is not stored yet."""
-    generations: tuple[StoredGeneration, ...] = ()
+    generations: tuple[GenerationRecord, ...] = ()
     """The current one, then the previous one."""
     lease: Lease | None = None
     fault: str = ""

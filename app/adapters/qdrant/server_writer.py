@@ -29,7 +29,7 @@ from app.adapters.qdrant.server_points import (
     point_id,
     sparse_vector,
 )
-from app.adapters.qdrant.server_records import BookRecord, Lease, Records, StoredGeneration
+from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Lease, Records
 from app.domain.book_id import BookId
 from app.domain.errors import RagError, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
@@ -99,7 +99,7 @@ async def _create(
 
 
 async def delete_others(
-    store: ServerStore, book: BookId, kept: Sequence[StoredGeneration] = ()
+    store: ServerStore, book: BookId, kept: Sequence[GenerationRecord] = ()
 ) -> None:
     """Delete all other generations of the book. Only while our lease is in its record."""
     keys = [one.key for one in kept]
@@ -152,7 +152,7 @@ class ServerWriter:
         """The newest intact one of the kept generations becomes the previous one."""
         check_count(self._book, self._count, manifest.chunks)
         published = replace(manifest, generation=self._number)
-        current, kept = StoredGeneration(self._key, published), self._record.generations
+        current, kept = GenerationRecord(self._key, published), self._record.generations
         missing = await missing_points(self._store, [current, *kept])
         if self._key in missing:
             raise StorageError(f"not published: {missing[self._key]}")

@@ -71,7 +71,8 @@ class PageReader:
             blocks = [replace(one, anchor="", url=info.url) for one in page.blocks] if page else []
             return replace(page, blocks=tuple(blocks)) if page else None
         _resolve_images(root, info.url)
-        document = self._document(info, root, "" if self.mark else None, shown_text(root))
+        main, source = info.theme.content(root), "" if self.mark else None
+        document = None if main is None else self._document(info, main, source, shown_text(root))
         if document is not None:
             self._warnings += prompt_injections(document.source, info.file)
         return document
@@ -90,15 +91,13 @@ class PageReader:
         # Other generators move images when they build the site.
         keeps_images = site in (Site.PLAIN, Site.MDBOOK)
         _resolve_images(root, info.url if keeps_images else "", base_url)
-        document = self._document(info, root, source)
+        document = self._document(info, next(root.iter("main")), source)
         return replace(document, html=html) if document is not None else None
 
     def _document(
-        self, info: PageInfo, root: HtmlElement, source: str | None, shown: PageText | None = None
+        self, info: PageInfo, main: HtmlElement, source: str | None, shown: PageText | None = None
     ) -> Document | None:
-        tree = page_tree(root, info.theme)
-        if tree is None:
-            return None
+        tree = page_tree(main, info.theme)
         if tree.hidden:
             more = f", and {len(tree.hidden) - 1:,} more" if tree.hidden[1:] else ""
             message = f"hidden text is not read: {tree.hidden[0][:60]!r}{more}"

@@ -64,7 +64,7 @@ class Theme:
 def _with_content(selectors: Sequence[str], root: HtmlElement) -> HtmlElement | None:
     for selector in selectors:
         for found in _compiled(selector)(root):
-            if found.text_content().strip() or found.find(".//img") is not None:
+            if any(map(str.strip, found.itertext())) or found.find(".//img") is not None:
                 return found
     return None
 

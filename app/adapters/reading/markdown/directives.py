@@ -48,9 +48,9 @@ _OBJECT = re.compile(rf":::[ \t]+(?P<name>{_DOTTED.pattern})(?P<title>)[ \t]*$")
 _SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
 """The first line of a block of PyMdown's, which ends with the same slashes."""
 _PAIRED = re.compile(
-    r"\{(?:\{[<%]|%-?)[ \t]*(?P<name>[a-z][\w-]*+)(?P<given>[^{}\n]*+)\}{1,2}[ \t]*$"
+    r"\{(?:\{[<%#]|%-?)[ \t]*(?P<name>[a-z][\w-]*+)(?P<given>[^{}\n]*+)\}{1,2}[ \t]*$"
 )
-"""The first line of a shortcode of Hugo's, or a tag of Jekyll's or GitBook's, that has an end."""
+"""The first line of a shortcode or tag with an end, of Hugo, Jekyll, GitBook or mdbook-tabs."""
 _LANGUAGE = re.compile(r"[ \t]+([\w+#.-]+)(?![\w=+#.-])")
 _TITLED = re.compile(r"(?:\b(?:title|name|header)=|[ \t])(?:\"([^\"]*)\"|'([^']*)')")
 _LISTING = "highlight"
@@ -200,5 +200,5 @@ def _is_inside(state: StateBlock, at: int, indent: int, closing: Sequence[str]) 
     """Whether a line is in a block that ends before a line `closing`, or before a lesser indent."""
     if closing:
         line = state.src[state.bMarks[at] + state.tShift[at] : state.eMarks[at]]
-        return "".join(line.split()).strip("{<%->}") not in closing
+        return "".join(line.split()).strip("{<%#->}") not in closing
     return state.isEmpty(at) or state.sCount[at] >= indent

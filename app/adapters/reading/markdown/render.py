@@ -29,7 +29,7 @@ from app.adapters.reading.inline import UNKNOWN
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import heading_ids
 from app.adapters.reading.markdown.notes import notes_plugin
-from app.adapters.reading.markdown.tags import as_html, tags_plugin
+from app.adapters.reading.markdown.tags import TAG, as_html, tags_plugin
 from app.adapters.reading.markdown.unresolved import (
     TEMPLATE,
     Include,
@@ -52,7 +52,7 @@ _PYMDOWN = re.compile(
     r":(?:material|octicons|fontawesome|simple)-[\w-]{1,60}:(?:\{[^{}\n]{0,80}\})?[ \t]?"
     r"|(?<![\w+])\+\+(?P<keys>[\w+-]{1,60})\+\+(?![\w+])"
     r"|(?<![\w=^\"'!<])(?P<mark>==|\^\^)(?=[^\s>])(?P<marked>[^=^\n]{1,300})(?<=\S)(?P=mark)(?![\w=^])"
-    r"|[ ]\^[A-Za-z\d][\w-]{3,40}\Z"
+    r"|(?:[ ]|\A)\^[A-Za-z\d][\w-]{3,40}\Z"
 )
 """Icons of Material for MkDocs, keys, and text that is marked as Obsidian does, too; its ids."""
 _CODE_LANGUAGE = re.compile(r"\A#!\w+ ")
@@ -244,7 +244,7 @@ def _html_block(
     token = tokens[index]
     is_jsx = "{" in token.content and env["mdx"]
     html = as_html(token.content) if is_jsx else token.content
-    env["unknown"] += TEMPLATE.findall(html)
+    env["unknown"] += TEMPLATE.findall(TAG.sub("", html))  # one in an address is no text
     html = TEMPLATE.sub("", html)
     span = str(token.attrs.get(SPAN, ""))
     return marked(html.encode("utf-8", "replace"), span).decode() if span else html

@@ -198,7 +198,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
 def _role(state: StateInline, silent: bool) -> bool:
     """Leave out a role, whose name has been read as text."""
     name, text = _ROLE.search(state.pending), _ROLE_TEXT.match(state.src, state.pos)
-    if silent or not name or not text:
+    if silent or not name or not text or state.env["site"] is Site.MKDOCS:  # it has icons there
         return False
     state.pending = state.pending[: name.start()]
     token = state.push(UNRESOLVED, "", 0)
