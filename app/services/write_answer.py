@@ -19,10 +19,11 @@ from app.domain.answer import (
     TextDelta,
     Usage,
 )
+from app.domain.answering.chapters import with_sides
 from app.domain.answering.citations import CitationList
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.extractive import ExtractiveAnswer, extract
+from app.domain.answering.extractive import ExtractiveAnswer, answer_of, best_passages
 from app.domain.answering.relevance import Relevance, candidates
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
@@ -81,7 +82,8 @@ class WriteAnswer:
         cosines = await self.similarity.similarities(analysis.vector, compared, language)
         scores = await _scored(read, scorer) if scorer else {}
         relevance = Relevance(analysis, cosines, scores, translated)
-        return extract(relevance.scored(paragraphs), analysis.read)
+        best = best_passages(relevance.scored(paragraphs), analysis.read)
+        return answer_of(with_sides(best, read.sides))
 
     async def _generated(
         self, model: Generator, read: Consultation

@@ -16,9 +16,11 @@ from app.domain.answering.chapters import (
     page_of,
     summary,
     summary_sections,
+    with_sides,
 )
 from app.domain.answering.exercises import exercise_numbered, exercises
-from app.domain.answering.extractive import ExtractiveAnswer
+from app.domain.answering.extractive import ChosenPassage, ExtractiveAnswer
+from app.domain.answering.units import whole_unit
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
@@ -228,7 +230,7 @@ def test_what_the_reader_will_learn_is_shown_only_if_there_is_nothing_else() -> 
     )
     assert summarised(placed(*in_order(*told))).text == "Owls hunt."
     assert summarised(placed(told[0])).text == told[0].text
-    assert beginning([placed(*TASKS)], token_budget=100) is None
+    assert beginning(text(("Wings", "Owls fly."))) is None
 
 
 CHUNKS = [chunk([passage("Text.", heading_path=path)], chunk_id=f"{at}") for at, path in enumerate(
@@ -256,6 +258,17 @@ def test_sections_are_known_by_headings_that_no_other_has(asked: str, paths: lis
 
     found = named_sections(asked, CHUNKS, terms, "en")
     assert [" ".join(one.path) for one in found] == paths
+
+
+def test_a_comparison_shows_the_beginning_of_the_side_that_is_missing() -> None:
+    wings, ears = (
+        text((one, f"{one} of owls. " * 12), (one, "More.")) for one in ("Wings", "Ears")
+    )
+    found, other = (ChosenPassage([whole_unit(one[0])]) for one in (wings, ears))
+    more = ChosenPassage([whole_unit(ears[1])])
+    shown = with_sides([found, found], [wings, ears])
+    assert [one.parts for one in shown] == [found.parts, [*other.parts, *more.parts], found.parts]
+    assert with_sides([found, more], [wings, ears]) == [found, more]
 
 
 TASKS = in_order(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from app.domain.answering.extractive import ChosenPassage, ExtractiveAnswer, answer_of
 from app.domain.answering.intents import CHAPTER_NOUNS, SECTION_NOUNS, Here, Intent
+from app.domain.answering.passages import MAX_PASSAGES
 from app.domain.answering.units import (
     INTRODUCING,
     NEVER_QUOTED,
@@ -29,6 +30,8 @@ from app.domain.terms import Terms, words
 
 MAX_SUMMARY_WORDS = 250
 """Limit on the words of a chapter's own summary, unless its first block has more."""
+MIN_BEGINNING_WORDS = 60
+"""Of a section that is shown because the question is its heading."""
 MIN_SECTIONS, MAX_SECTIONS = 3, 30
 """Of an outline, if the text has as many."""
 _NO_TEXT = NEVER_QUOTED | {BlockKind.FIGURE, BlockKind.FOOTNOTE, BlockKind.REFERENCE}
@@ -225,8 +228,8 @@ def named_sections(
 ) -> list[Headed]:
     """Return the only section, or the outermost, that has the question as its heading.
 
-    Of a comparison return the two sections whose headings have all its terms together; each has
-    one that the other lacks, as in "nominal vs ordinal scale". [] if there are none.
+    Of a comparison return the section that compares, else the two whose headings have all its terms
+    together, each one that the other lacks, as in "nominal vs ordinal scale". [] if there are none.
     """
     said, known = words(asked), known_language(language)
     frame = f"{known.frame} {known.comparison}".split()
@@ -237,7 +240,7 @@ def named_sections(
     for one in _headed(chunks):
         for form in map(words, heading_forms(one.path[-1])):
             own = frozenset[int]().union(*map(terms, form))
-            if form == said:
+            if form == said or (compares and own >= content and own & terms(known.comparison)):
                 exact[one] = None
             elif compares and own and own < content:
                 sides.setdefault(own, one)
@@ -257,20 +260,31 @@ def _headed(chunks: Iterable[Chunk]) -> Iterator[Headed]:
             )
 
 
-def beginning(
-    sections: Sequence[Sequence[ContextPassage]], token_budget: int
-) -> tuple[tuple[ContextPassage, ...], ExtractiveAnswer] | None:
-    """Return the first blocks of sections within the budget, and an answer made of the first; None
-    if they have no text.
-    """
-    context: list[ContextPassage] = []
-    chosen: list[ChosenPassage] = []
-    for text in filter(None, map(_text_of, sections)):
-        held = text[: _fitting((one.tokens for one in text), token_budget // len(sections))]
-        context += held
-        blocks = _leading([*map(whole_unit, held)], MAX_SUMMARY_WORDS // len(sections))
-        chosen.append(ChosenPassage(blocks))
-    return (tuple(context), answer_of(chosen)) if chosen else None
+def text_within(section: Iterable[ContextPassage], token_budget: int) -> list[ContextPassage]:
+    """Return the first blocks of a section that may be shown, within the budget."""
+    text = _text_of(section)
+    return text[: _fitting((one.tokens for one in text), token_budget)]
+
+
+def beginning(text: Sequence[ContextPassage], parts: int = 1) -> ChosenPassage | None:
+    """Return the first blocks of one of so many sections; None if they say too little."""
+    shown = _leading([*map(whole_unit, text)], MAX_SUMMARY_WORDS // parts)
+    enough = sum(one.size for one in shown) >= MIN_BEGINNING_WORDS // parts
+    return ChosenPassage(shown) if enough else None
+
+
+def beginnings(sides: Sequence[Sequence[ContextPassage]]) -> list[ChosenPassage]:
+    return [*filter(None, (beginning(one, len(sides)) for one in sides))]
+
+
+def with_sides(
+    best: Sequence[ChosenPassage], sides: Sequence[Sequence[ContextPassage]]
+) -> Sequence[ChosenPassage]:
+    """Add to the best passage, of a comparison, the beginning of each section that none is from."""
+    shown = {part.source.passage.paragraph_id for one in best for part in one.parts}
+    told = [side for side in sides if shown & {one.passage.paragraph_id for one in side}]
+    added = [one for one in beginnings(sides) if not any(one.parts[0].source in at for at in told)]
+    return [*best[:1], *added, *best[1 : MAX_PASSAGES - 2 * len(added)]] if added else best
 
 
 def summary_sections(text: Sequence[ContextPassage]) -> list[list[ContextPassage]]:

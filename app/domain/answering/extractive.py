@@ -46,7 +46,12 @@ class ExtractiveAnswer:
 
 
 def extract(paragraphs: Sequence[Candidate], read: str = "") -> ExtractiveAnswer:
-    """Quote the best passages, best first; none if no paragraph answers.
+    """Quote the best passages, best first; none if no paragraph answers; `read` as below."""
+    return answer_of(best_passages(paragraphs, read))
+
+
+def best_passages(paragraphs: Sequence[Candidate], read: str = "") -> list[ChosenPassage]:
+    """Return the best passages, best first; [] if no paragraph answers.
 
     Text contained in `read`, the text that the reader asks about, is left out unless there is no
     other.
@@ -64,7 +69,7 @@ def extract(paragraphs: Sequence[Candidate], read: str = "") -> ExtractiveAnswer
         least = max(one.score for one in new) - MARKED_GAP if least is None else least
         marked = [one.unit for one in new if one.score >= least and one.answers]
         passages.append(ChosenPassage([shown_part(paragraphs[at]) for at in places], marked))
-    return answer_of(passages)
+    return passages
 
 
 def whole(paragraphs: Iterable[ContextPassage]) -> ExtractiveAnswer:
