@@ -19,10 +19,11 @@ from app.domain.answer import (
     TextDelta,
     Usage,
 )
+from app.domain.answering.chapters import with_sides
 from app.domain.answering.citations import CitationList
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.extractive import ExtractiveAnswer, extract
+from app.domain.answering.extractive import ExtractiveAnswer, answer_of, best_passages
 from app.domain.answering.passages import word_limit
 from app.domain.answering.relevance import Relevance, candidates
 from app.domain.answering.units import SplitSentences
@@ -83,7 +84,8 @@ class WriteAnswer:
         scores = await _scored(read, scorer) if scorer else {}
         relevance = Relevance(analysis, cosines, scores, translated)
         limit = word_limit(len(analysis.weights))
-        return extract(relevance.scored(paragraphs), analysis.read, limit)
+        best = best_passages(relevance.scored(paragraphs), analysis.read, limit)
+        return answer_of(with_sides(best, read.sides))
 
     async def _generated(
         self, model: Generator, read: Consultation

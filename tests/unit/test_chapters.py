@@ -9,18 +9,22 @@ import pytest
 from app.adapters.sentences import split_sentences
 from app.domain.answering.chapters import (
     MAX_SUMMARY_WORDS,
+    beginning,
     chapters_of,
-    headed,
+    named_sections,
     outline,
     page_of,
     summary,
     summary_sections,
+    with_sides,
 )
 from app.domain.answering.exercises import exercise_numbered, exercises
-from app.domain.answering.extractive import ExtractiveAnswer
+from app.domain.answering.extractive import ChosenPassage, ExtractiveAnswer
+from app.domain.answering.units import whole_unit
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
+from app.domain.terms import words
 from tests.command_line import write_files
 from tests.fake_world import chunk, in_order, passage
 from tests.fake_world import context_of as placed
@@ -226,6 +230,7 @@ def test_what_the_reader_will_learn_is_shown_only_if_there_is_nothing_else() -> 
     )
     assert summarised(placed(*in_order(*told))).text == "Owls hunt."
     assert summarised(placed(told[0])).text == told[0].text
+    assert beginning(text(("Wings", "Owls fly."))) is None
 
 
 CHUNKS = [chunk([passage("Text.", heading_path=path)], chunk_id=f"{at}") for at, path in enumerate(
@@ -234,12 +239,36 @@ CHUNKS = [chunk([passage("Text.", heading_path=path)], chunk_id=f"{at}") for at,
 
 
 @pytest.mark.parametrize(
-    ("asked", "path"),
-    [("owls", "Owls"), ("bones", "Owls Wings Bones"), ("wings", ""), ("ears", ""), ("bird", "")],
+    ("asked", "paths"),
+    [
+        ("owls", ["Owls"]),
+        ("Bones", ["Owls Wings Bones"]),
+        ("wings", []),
+        ("ears", []),
+        ("bird", []),
+        ("feet vs bones", ["Owls Wings Bones", "Bats Feet"]),
+        ("the difference between feet and bones", ["Owls Wings Bones", "Bats Feet"]),
+        ("feet and bones", []),
+        ("feet vs bones of cats", []),
+    ],
 )
-def test_a_section_is_known_by_a_heading_that_no_other_has(asked: str, path: str) -> None:
-    found = headed([asked], CHUNKS)
-    assert " ".join(found.path if found else ()) == path
+def test_sections_are_known_by_headings_that_no_other_has(asked: str, paths: list[str]) -> None:
+    def terms(text: str) -> frozenset[int]:
+        return frozenset(map(hash, {*words(text)} - {"the", "between", "and", "of"}))
+
+    found = named_sections(asked, CHUNKS, terms, "en")
+    assert [" ".join(one.path) for one in found] == paths
+
+
+def test_a_comparison_shows_the_beginning_of_the_side_that_is_missing() -> None:
+    wings, ears = (
+        text((one, f"{one} of owls. " * 12), (one, "More.")) for one in ("Wings", "Ears")
+    )
+    found, other = (ChosenPassage([whole_unit(one[0])]) for one in (wings, ears))
+    more = ChosenPassage([whole_unit(ears[1])])
+    shown = with_sides([found, found], [wings, ears])
+    assert [one.parts for one in shown] == [found.parts, [*other.parts, *more.parts], found.parts]
+    assert with_sides([found, more], [wings, ears]) == [found, more]
 
 
 TASKS = in_order(

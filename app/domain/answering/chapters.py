@@ -1,14 +1,15 @@
 """A book's chapters: their numbers, and what answers a request for one (summary, outline, quiz)."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, groupby, islice, takewhile
+from itertools import accumulate, combinations, groupby, islice, takewhile
 from typing import NamedTuple
 
 from app.domain.answering.extractive import ChosenPassage, ExtractiveAnswer, answer_of
 from app.domain.answering.intents import CHAPTER_NOUNS, SECTION_NOUNS, Here, Intent
+from app.domain.answering.passages import MAX_PASSAGES
 from app.domain.answering.units import (
     INTRODUCING,
     NEVER_QUOTED,
@@ -23,12 +24,14 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.definitions import heading_forms
 from app.domain.document import BlockKind
-from app.domain.languages import in_any
+from app.domain.languages import in_any, known_language
 from app.domain.retrieval.query import ContextPassage
-from app.domain.terms import words
+from app.domain.terms import Terms, words
 
 MAX_SUMMARY_WORDS = 250
 """Limit on the words of a chapter's own summary, unless its first block has more."""
+MIN_BEGINNING_WORDS = 60
+"""Of a section that is shown because the question is its heading."""
 MIN_SECTIONS, MAX_SECTIONS = 3, 30
 """Of an outline, if the text has as many."""
 _NO_TEXT = NEVER_QUOTED | {BlockKind.FIGURE, BlockKind.FOOTNOTE, BlockKind.REFERENCE}
@@ -220,31 +223,68 @@ class Headed(NamedTuple):
     path: tuple[str, ...]
 
 
-def headed(asked: Sequence[str], chunks: Iterable[Chunk]) -> Headed | None:
-    """Return the only section with a heading of these words, or the outermost; None if there is
-    none, or several.
+def named_sections(
+    asked: str, chunks: Iterable[Chunk], terms: Terms, language: str
+) -> list[Headed]:
+    """Return the only section, or the outermost, that has the question as its heading.
+
+    Of a comparison return the section that compares, else the two whose headings have all its terms
+    together, each one that the other lacks, as in "nominal vs ordinal scale". [] if there are none.
     """
-    paths = {
-        Headed(chunk.book, chunk.file, path[:depth])
-        for chunk in chunks
-        for path in {one.heading_path for one in chunk.own_passages}
-        for depth in range(1, len(path) + 1)
-        if list(asked) in [words(form) for form in heading_forms(path[depth - 1])]
-    }
-    first = min(paths, key=lambda one: len(one.path), default=None)
-    return (
-        first if first and all(one.path[: len(first.path)] == first.path for one in paths) else None
-    )
+    said, known = words(asked), known_language(language)
+    frame = f"{known.frame} {known.comparison}".split()
+    content = frozenset[int]().union(*(terms(word) for word in said if word not in frame))
+    compares = not {*known.comparison.split()}.isdisjoint(said)
+    exact: dict[Headed, None] = {}
+    sides: dict[frozenset[int], Headed] = {}
+    for one in _headed(chunks):
+        for form in map(words, heading_forms(one.path[-1])):
+            own = frozenset[int]().union(*map(terms, form))
+            if form == said or (compares and own >= content and own & terms(known.comparison)):
+                exact[one] = None
+            elif compares and own and own < content:
+                sides.setdefault(own, one)
+    first = min(exact, key=lambda one: len(one.path), default=None)
+    if first:
+        below = all(one.path[: len(first.path)] == first.path for one in exact)
+        return [first] if below else []
+    pairs = (pair for pair in combinations(sides, 2) if pair[0] | pair[1] == content)
+    return [sides[side] for side in next(pairs, ())]
 
 
-def beginning(
-    section: Sequence[ContextPassage], token_budget: int
-) -> tuple[tuple[ContextPassage, ...], ExtractiveAnswer | None]:
-    """Return the first blocks of a section within the budget, and an answer made of the first."""
+def _headed(chunks: Iterable[Chunk]) -> Iterator[Headed]:
+    for chunk in chunks:
+        for path in dict.fromkeys(one.heading_path for one in chunk.own_passages):
+            yield from (
+                Headed(chunk.book, chunk.file, path[:depth]) for depth in range(1, len(path) + 1)
+            )
+
+
+def text_within(section: Iterable[ContextPassage], token_budget: int) -> list[ContextPassage]:
+    """Return the first blocks of a section that may be shown, within the budget."""
     text = _text_of(section)
-    held = text[: _fitting((one.tokens for one in text), token_budget)]
-    shown = _leading([*map(whole_unit, held)], MAX_SUMMARY_WORDS) if held else ()
-    return tuple(held), answer_of([ChosenPassage(shown)]) if shown else None
+    return text[: _fitting((one.tokens for one in text), token_budget)]
+
+
+def beginning(text: Sequence[ContextPassage], parts: int = 1) -> ChosenPassage | None:
+    """Return the first blocks of one of so many sections; None if they say too little."""
+    shown = _leading([*map(whole_unit, text)], MAX_SUMMARY_WORDS // parts)
+    enough = sum(one.size for one in shown) >= MIN_BEGINNING_WORDS // parts
+    return ChosenPassage(shown) if enough else None
+
+
+def beginnings(sides: Sequence[Sequence[ContextPassage]]) -> list[ChosenPassage]:
+    return [*filter(None, (beginning(one, len(sides)) for one in sides))]
+
+
+def with_sides(
+    best: Sequence[ChosenPassage], sides: Sequence[Sequence[ContextPassage]]
+) -> Sequence[ChosenPassage]:
+    """Add to the best passage, of a comparison, the beginning of each section that none is from."""
+    shown = {part.source.passage.paragraph_id for one in best for part in one.parts}
+    told = [side for side in sides if shown & {one.passage.paragraph_id for one in side}]
+    added = [one for one in beginnings(sides) if not any(one.parts[0].source in at for at in told)]
+    return [*best[:1], *added, *best[1 : MAX_PASSAGES - 2 * len(added)]] if added else best
 
 
 def summary_sections(text: Sequence[ContextPassage]) -> list[list[ContextPassage]]:

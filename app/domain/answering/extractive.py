@@ -48,7 +48,14 @@ class ExtractiveAnswer:
 def extract(
     paragraphs: Sequence[Candidate], read: str = "", limit: int = MAX_ANSWER_WORDS
 ) -> ExtractiveAnswer:
-    """Quote the best passages within `limit` words, best first; none if no paragraph answers.
+    """Quote the best passages, best first; none if no paragraph answers; the rest as below."""
+    return answer_of(best_passages(paragraphs, read, limit))
+
+
+def best_passages(
+    paragraphs: Sequence[Candidate], read: str = "", limit: int = MAX_ANSWER_WORDS
+) -> list[ChosenPassage]:
+    """Return the best passages within `limit` words, best first; [] if no paragraph answers.
 
     Text contained in `read`, the text that the reader asks about, is left out unless there is no
     other.
@@ -71,7 +78,7 @@ def extract(
         least = max(one.score for one in new) - MARKED_GAP if least is None else least
         marked = [one.unit for one in new if one.score >= least and one.answers]
         passages.append(ChosenPassage([*parts.values()], marked))
-    return answer_of(passages)
+    return passages
 
 
 def whole(paragraphs: Iterable[ContextPassage]) -> ExtractiveAnswer:
