@@ -12,7 +12,7 @@ from app.adapters.index_terms import IndexTerms
 from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.answering.extractive import ExtractiveAnswer, extract
+from app.domain.answering.extractive import ExtractiveAnswer, answer_of, best_passages
 from app.domain.answering.passages import word_limit
 from app.domain.answering.question_analysis import (
     QuestionAnalysis,
@@ -355,4 +355,4 @@ def extracted(
     features = asked(question)
     relevance = Relevance(features, readings=dict(enumerate(readings)))
     scored = relevance.scored(candidates(features, context, split_sentences))
-    return extract(scored, read, word_limit(len(features.weights)))
+    return answer_of(best_passages(scored, read, word_limit(len(features.weights))))

@@ -27,7 +27,7 @@ from students import BOOKS
 from app.adapters.sentences import split_sentences
 from app.bootstrap.application import Application
 from app.bootstrap.question_file import read_questions
-from app.domain.answering.extractive import extract
+from app.domain.answering.extractive import answer_of, best_passages
 from app.domain.answering.passages import word_limit
 from app.domain.answering.relevance import Candidate, Features, Relevance, candidates
 from app.domain.book_id import BookId
@@ -96,7 +96,7 @@ class Case:
         """Return whether the passages have the key facts, or a gold paragraph; and their words."""
         scored = replace(self.relevance, weights=weights).scored(self.candidates)
         limit = word_limit(len(self.relevance.question.weights))
-        answer = extract(scored, limit=limit)
+        answer = answer_of(best_passages(scored, limit=limit))
         text = "\n\n".join(one.text for one in answer.passages)
         if facts := self.question.key_facts:
             return has_facts(text, facts), word_count(text)

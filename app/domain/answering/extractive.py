@@ -45,13 +45,6 @@ class ExtractiveAnswer:
     passages: tuple[AnswerPassage, ...] = ()
 
 
-def extract(
-    paragraphs: Sequence[Candidate], read: str = "", limit: int = MAX_ANSWER_WORDS
-) -> ExtractiveAnswer:
-    """Quote the best passages, best first; none if no paragraph answers; the rest as below."""
-    return answer_of(best_passages(paragraphs, read, limit))
-
-
 def best_passages(
     paragraphs: Sequence[Candidate], read: str = "", limit: int = MAX_ANSWER_WORDS
 ) -> list[ChosenPassage]:
