@@ -72,6 +72,7 @@ INCLUDES = {
 }
 """Lines or, with mdBook, places of a line that stand for a file or a part of it."""
 _MARK = r"(?:\bANCHOR{}: *|8<-+ *\[{}: *){}"
+_PART = _MARK + r"[^\n]*\n(.*?)(?:(?<=\n)[^\n]*" + _MARK + r"|\Z)"
 _ANY_MARK = re.compile(_MARK.format("(?:_END)?", "(?:start|end)", ""))
 _DEEPEST = 8
 """Files in files."""
@@ -90,7 +91,7 @@ def with_includes(line: str, file: str, site: Site, include: Include, depth: int
     def content(found: re.Match[str]) -> str:
         name = normpath(join(dirname(file) if site is Site.MDBOOK else "", found["file"]))
         text = include(name)
-        lines = None if text is None else _part(text.splitlines(), found["part"])
+        lines = None if text is None else _part(text, found["part"])
         if lines is None:
             return found[0]
         below = (with_includes(one, name, site, include, depth + 1) for one in lines)
@@ -100,19 +101,16 @@ def with_includes(line: str, file: str, site: Site, include: Include, depth: int
     return pattern.sub(content, line) if pattern and depth < _DEEPEST else line
 
 
-def _part(lines: Sequence[str], part: str) -> list[str] | None:
+def _part(text: str, part: str) -> list[str] | None:
     """Return the lines `2`, `2:5`, `2:` or `:5`, those between marks of this name, or all."""
     first, colon, last = part.partition(":")
-    at, end = 0, len(lines)
-    if (first + last).isdigit():
-        at = int(first or 1) - 1
-        end = int(last or end) if colon else at + 1
-    elif part:
-        name = re.escape(part) + r"\b"
-        starts, ends = _MARK.format("", "start", name), _MARK.format("_END", "end", name)
-        at = next((n for n, one in enumerate(lines) if re.search(starts, one)), end)
-        end = next((n for n, one in enumerate(lines) if re.search(ends, one)), end)
-    return [one for one in lines[at:end] if not _ANY_MARK.search(one)] or None
+    if part and not (first + last).isdigit():
+        name = rf"{re.escape(part)}\b"
+        found = re.search(_PART.format("", "start", name, "_END", "end", name), text, re.DOTALL)
+        text, first, last = found[1] if found else "", "", ""
+    at = int(first or 1) - 1
+    end = (int(last) if last else None) if colon or not first else at + 1
+    return [one for one in text.splitlines()[at:end] if not _ANY_MARK.search(one)] or None
 
 
 def unresolved_plugin(md: MarkdownIt, is_mdx: bool) -> None:
