@@ -343,7 +343,11 @@ def test_a_heading_that_asks_stands_for_its_exercise() -> None:
             ],
         ),
         (
-            {"SUMMARY.md": "- [D](more/c.md)\n", "README.md": "# R\n\nText."},
+            {
+                "SUMMARY.md": "- [D](more/c.md)\n",
+                "README.md": "# R\n\nText.",
+                "book.json": "{title: R}",
+            },
             ["R /index.html", "D /more/c.html"],
         ),
         (
