@@ -6,7 +6,6 @@ when the text is edited.
 
 import re
 import unicodedata
-from base64 import b32encode
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,11 +16,8 @@ from app.domain.document import Block, Book, Span
 from app.domain.ledger import Entry, Ledger
 from app.domain.ledger_matching import is_distinctive, match
 
-_CROCKFORD = bytes.maketrans(
-    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789abcdefghjkmnpqrstvwxyz"
-)
-"""From the digits of `b32encode` to those of Crockford's base 32: no i, l, o, u."""
-_DIGITS = 10
+_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
+"""The digits of Crockford's base 32: no i, l, o, u."""
 
 _CONTENT_ID = re.compile(r"p-[0-9a-hjkmnp-tv-z]{10}(?:-[0-9]+)?")
 
@@ -32,7 +28,7 @@ _NEAR = 8
 
 def norm(text: str) -> str:
     """NFKC, lower case, letters and digits only (Unicode categories L and N)."""
-    return _NOT_WORD.sub("", "".join(unicodedata.normalize("NFKC", text).lower().split()))
+    return _NOT_WORD.sub("", unicodedata.normalize("NFKC", text).lower().replace(" ", ""))
 
 
 def content_id(text: str) -> str:
@@ -42,8 +38,8 @@ def content_id(text: str) -> str:
     """
     key = norm(text) or "".join(text.split())
     digest = sha256(key.encode("utf-8", "surrogatepass")).digest()
-    digits = b32encode(digest[:_DIGITS])[:_DIGITS].translate(_CROCKFORD)
-    return f"p-{digits.decode()}"
+    first = int.from_bytes(digest[:8], "big")
+    return "p-" + "".join(_CROCKFORD[first >> shift & 31] for shift in range(59, 9, -5))
 
 
 def is_content_id(text: str) -> bool:
@@ -84,7 +80,7 @@ def _entry(block: Block, *, authored: bool) -> Entry:
 
 def renew(ledger: Ledger, paragraphs: Sequence[Entry]) -> tuple[list[str], Ledger]:
     """Assign an id to each paragraph; return the ids in order and the updated ledger."""
-    matches = match(ledger, paragraphs)
+    matches = match(ledger, paragraphs) if ledger.entries else {}
     entries: dict[str, Entry] = {}
     aliases = dict(ledger.aliases)
     reserved = {p.author_id for p in paragraphs if p.author_id} | {*ledger.entries, *aliases}

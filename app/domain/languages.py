@@ -5,6 +5,7 @@ Codes are ISO 639-1. The table is `languages.toml`, which explains its fields.
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.resources import files
@@ -24,6 +25,7 @@ class Requests:
     quiz: str
     quiz_here: str
     summary_here: str
+    named: str
     further: str
 
 
@@ -140,6 +142,8 @@ def in_any(field: str) -> str:
 
 FUNCTION_WORDS = {code: one.words for code, one in LANGUAGES.items() if one.words}
 
+_WESTERN = re.compile("[\0-\u036f\u2000-\u206f]+")
+"""Latin letters and punctuation, which no script of the table has."""
 _KANA = re.compile("[\u3040-\u30ff]")
 _SCRIPTS = {code: re.compile(one.script) for code, one in LANGUAGES.items() if one.script}
 _SAME_SCRIPT = {other: code for code, one in LANGUAGES.items() for other in one.same_script.split()}
@@ -156,7 +160,11 @@ def language_of_words(found: Sequence[str], default: str) -> str:
     A `default` without a list of them, such as "nl", shares some with other languages ("in", "is"):
     another one needs over a third of the words then.
     """
-    counts = {code: sum(map(known.__contains__, found)) for code, known in FUNCTION_WORDS.items()}
+    times = Counter(found)
+    counts = {
+        code: sum(map(times.__getitem__, known.intersection(times)))
+        for code, known in FUNCTION_WORDS.items()
+    }
     best = max(counts, key=lambda code: counts[code])
     return best if counts[best] > counts.get(default, len(found) // 3) else default
 
@@ -181,11 +189,12 @@ def _language_of_script(text: str, least: float) -> str:
 
     "" if that is no script of the table, such as Latin.
     """
-    letters = sum(map(str.isalpha, text))
+    foreign = _WESTERN.sub("", text)
+    letters = sum(map(str.isalpha, text)) if foreign else 0
     for code, script in _SCRIPTS.items():
-        found = len(script.findall(text))
+        found = len(script.findall(foreign))
         if found > least * letters:
-            kana = len(_KANA.findall(text)) if code == "zh" else 0
+            kana = len(_KANA.findall(foreign)) if code == "zh" else 0
             return "ja" if kana > _MIN_KANA * found else code
     return ""
 

@@ -67,7 +67,9 @@ class _Blocks:
     def of(self, element: HtmlElement) -> list[Draft]:
         """Return the blocks inside an element; text between them makes paragraphs."""
         drafts: list[Draft] = []
-        run: list[HtmlElement | str] = [element.text] if element.text else []
+        run: list[HtmlElement | str] = []
+        if element.text and element.text.strip():
+            run.append(element.text)
         for child in element:
             if child in self._holders:
                 drafts += self._paragraph_of(run, element)
@@ -75,7 +77,7 @@ class _Blocks:
                 drafts += self._block(child)
             else:
                 run.append(child)
-            if child.tail:
+            if child.tail and (run or child.tail.strip()):
                 run.append(child.tail)
         return drafts + self._paragraph_of(run, element)
 
@@ -83,7 +85,7 @@ class _Blocks:
         """Return the blocks of one block-level element."""
         role = self._roles.get(element)
         found = self._READERS[role](self, element) if role else self._component(element)
-        drafts = [one for one in found if one.text.strip()]
+        drafts = [one for one in found if not one.is_blank]
         if len(drafts) == 1 and drafts[0].kind is not BlockKind.HEADING:
             drafts[0].element_id = drafts[0].element_id or own_id(element)
         for draft in drafts:
@@ -101,15 +103,16 @@ class _Blocks:
 
     def _paragraph_of(self, run: list[HtmlElement | str], element: HtmlElement) -> list[Draft]:
         """Return the paragraph, figure or formula that a run of texts and inline elements is."""
-        if all(isinstance(one, str) and not one.strip() for one in run):
+        if not run:
             return []
         found = inline(run, self._tree)
-        if not found.text:
+        if found.is_blank:
             return []
-        if found.kind is BlockKind.PARAGRAPH and runs_of(found.marked).strip(_NO_TEXT):
-            found.figure = None
-        elif found.figure is not None or found.text.startswith("$$"):
-            found.kind = BlockKind.FIGURE if found.figure else BlockKind.MATH
+        if found.figure is not None or found.text.startswith("$$"):
+            if runs_of(found.marked).strip(_NO_TEXT):
+                found.figure = None
+            else:
+                found.kind = BlockKind.FIGURE if found.figure else BlockKind.MATH
         inner = [one for one in run if not isinstance(one, str)]
         is_part = element in self._holders and len(run) < len(element)
         ids = ("" if is_part else own_id(element), *map(own_id, inner))
@@ -183,8 +186,10 @@ class _Blocks:
         names = names or [one.get("label") or one.get("title") or "" for one in panels]
         found = []
         for panel, name in zip(panels, chain(names, repeat("")), strict=False):
-            read = self._code if self._tree.has("code", panel) else self.of
-            found += _labelled(name, read(panel))
+            drafts = (self._code if self._tree.has("code", panel) else self.of)(panel)
+            is_solution = bool(drafts) and titled_kind(name) is BlockKind.SOLUTION
+            labelled = _labelled(name, drafts)
+            found += [compose(BlockKind.SOLUTION, drafts, name)] if is_solution else labelled
         return found if panels else self.of(element)
 
     def _is_notes(self, element: HtmlElement) -> bool:

@@ -25,6 +25,7 @@ EDGE = "\x05"
 PIPE = "\x06"
 """A pipe in a table's cell, which the text escapes."""
 _TEXT_OF = ((BEGIN, ""), (END, ""), (GAP, ""), (EDGE, ""), (PIPE, "\\|"))
+_SHOWN = re.compile(rf"[^\s{BEGIN}{END}{GAP}{EDGE}]")
 _OTHERWISE = re.compile(r"\x01[^\x02]*\x02|\x80")
 _GLUED_BEFORE = re.compile(rf"(?<=[^\s{EDGE}]){RUN_BOUNDARY}")
 _GLUED_AFTER = re.compile(rf"{RUN_BOUNDARY}(?=[^\s{RUN_GLUE}])")
@@ -58,6 +59,10 @@ class Draft:
     @property
     def text(self) -> str:
         return plain(self.marked)
+
+    @property
+    def is_blank(self) -> bool:
+        return _SHOWN.search(self.marked) is None
 
     @property
     def marked_inside(self) -> str:

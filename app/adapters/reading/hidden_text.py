@@ -27,8 +27,8 @@ _SWITCHED = re.compile(r"(?:^|[\s_-])(?:tab(?!le)|collaps|toggle)")
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
 """The flag of a subdivision, such as Scotland."""
 _SIGNS = tomllib.loads(Path(__file__).with_name("injections.toml").read_text("utf-8"))
-_PATTERNS = {meaning: re.compile(sign.replace("\n", "")) for meaning, sign in _SIGNS.items()}
-"""Of a text in lower case."""
+_PATTERNS = {what: (words, re.compile(sign, re.X)) for what, (words, sign) in _SIGNS.items()}
+"""Of a text in lower case, after the words one of which it needs."""
 _LONGEST = 60
 """Characters of the text that a warning quotes."""
 
@@ -72,11 +72,12 @@ def _by_style(element: HtmlElement, *, on_white: bool) -> bool:
 def prompt_injections(text: str, file: str) -> Iterator[SourceWarning]:
     """Yield a warning of each kind of injection in the text, with its first line."""
     text = text.lower()  # patterns that ignore the case take twice the time
-    for meaning, pattern in _PATTERNS.items():
-        found = [one for one in pattern.finditer(text) if not _FLAG.fullmatch(one[0])]
+    for meaning, (words, pattern) in _PATTERNS.items():
+        signs = pattern.finditer(text) if any(map(text.__contains__, words)) else ()
+        found = [one for one in signs if not _FLAG.fullmatch(one[0])]
         if found:
-            words = " ".join(found[0][0].split())[:_LONGEST]
-            quoted = f'"{words}"' if words.isprintable() else ascii(words)
+            said = " ".join(found[0][0].split())[:_LONGEST]
+            quoted = f'"{said}"' if said.isprintable() else ascii(said)
             more = f", and {len(found) - 1:,} more in this file" if found[1:] else ""
             message = f"the text {meaning} ({quoted}){more}: it may be meant for a language model"
             yield SourceWarning(message, file, text.count("\n", 0, found[0].start()) + 1)

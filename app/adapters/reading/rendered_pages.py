@@ -71,7 +71,8 @@ def _article(document: Document, address: Callable[[str], str]) -> str:
     _identify(root, document.blocks)
     for element in [*root.iter(FORMULA, "tabitem", "td", "th", *_ADMONITIONS)]:
         _show(element)
-    root.rewrite_links(address)
+    for link in root.xpath(".//@href | .//@src"):
+        link.getparent().set(link.attrname, address(link.strip()))
     html = lxml.html.tostring(root, encoding="unicode")
     is_named = any(block.level == 1 and len(block.heading_path) == 1 for block in document.blocks)
     title = "" if is_named else f"<h1>{escape(document.title)}</h1>\n"

@@ -98,12 +98,11 @@ def _with_captions(drafts: Sequence[Draft]) -> list[Draft]:
         if draft.caption and above.kind is BlockKind.FIGURE:
             joined[-1] = replace(compose(BlockKind.FIGURE, [draft, above]), figure=image)
             continue
-        is_caption = (
-            draft.kind is BlockKind.PARAGRAPH
-            and len(draft.marked) <= _MAX_CAPTION
+        if (
+            (above.figure and not above.figure.caption)
+            and (draft.kind is BlockKind.PARAGRAPH and len(draft.marked) <= _MAX_CAPTION)
             and _PARAGRAPHS[BlockKind.FIGURE].match(draft.text)
-        )
-        if above.figure and not above.figure.caption and is_caption:
+        ):
             joined[-1] = replace(above, figure=image)
         joined.append(draft)
     return joined
@@ -141,8 +140,8 @@ def _items(draft: Draft, kind: BlockKind | None) -> list[Draft]:
     """Return a paragraph, or the items of a list, with a section's kind if they are of it."""
     is_list = draft.kind is BlockKind.LIST
     label = next(iter(draft.terms), "")
-    own = _named(_ITEMS, label) if draft.text.startswith(label) else None
-    if own and draft.kind in _LABELLED:
+    is_labelled = label and draft.kind in _LABELLED and draft.text.startswith(label)
+    if is_labelled and (own := _named(_ITEMS, label)):
         return [replace(draft, kind=own)]
     if kind is BlockKind.REFERENCE and draft.kind is BlockKind.GLOSSARY_ENTRY:
         return [replace(draft, kind=kind, terms=())]  # works by their keys: "[1]"

@@ -64,7 +64,7 @@ class Theme:
 def _with_content(selectors: Sequence[str], root: HtmlElement) -> HtmlElement | None:
     for selector in selectors:
         for found in _compiled(selector)(root):
-            if found.text_content().strip() or found.find(".//img") is not None:
+            if any(map(str.strip, found.itertext())) or found.find(".//img") is not None:
                 return found
     return None
 
@@ -79,7 +79,8 @@ def _named(root: HtmlElement) -> dict[str, list[HtmlElement]]:
         kind = str(one.tag), one.get("class"), one.get("role"), one.get("data-type")
         for name in _names_of(*kind):
             named[name].append(one)
-        named[f"#{one.get('id')}"].append(one)
+        if ident := one.get("id"):
+            named[f"#{ident}"].append(one)
     return named
 
 
@@ -92,11 +93,11 @@ def _names_of(tag: str, classes: str | None, role: str | None, kind: str | None)
 
 @cache
 def _required(css: str) -> frozenset[str]:
-    """Return tags, classes and ids that must be on the page for a selector to match."""
-    if re.fullmatch(r"\[(?:role|data-type)=[\w-]+\]", css):
-        return frozenset([css])
-    bare = re.sub(r":[\w-]+\(.*\)|\[[^\]]*\]", "", css)
-    return frozenset(re.findall(r"[.#][\w-]+|(?<![\w.#:-])[a-z][\w-]*", bare))
+    """Return the names, as in `_named`, that must be on a page for a selector to match."""
+    outer = re.sub(r":[\w-]+\(.*\)", "", css)
+    exact = re.findall(r"\[(?:role|data-type)=[\w-]+\]", outer)
+    bare = re.sub(r"\[[^\]]*\]", "", outer)
+    return frozenset([*exact, *re.findall(r"[.#][\w-]+|(?<![\w.#:-])[a-z][\w-]*", bare)])
 
 
 @cache

@@ -5,6 +5,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape, unescape
+from itertools import chain
 
 import lxml.html
 from lxml import etree
@@ -119,11 +120,8 @@ def _without_controls(html: str) -> str:
     return _CONTROL.sub("", _REFERENCE.sub(shown, html)).replace("\f", " ")
 
 
-def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:
-    """Return the content of a parsed page, which is changed; None if the page has none."""
-    content = theme.content(root)
-    if content is None:
-        return None
+def page_tree(content: HtmlElement, theme: Theme) -> Tree:
+    """Return the content of a page, which is changed, without furniture."""
     roles = theme.roles_in(content)
     for console in roles["console"]:
         show_console(console)
@@ -160,7 +158,7 @@ def own_id(element: HtmlElement) -> str:
 
 def source_span(element: HtmlElement) -> Span:
     """Return the span of the innermost element that has one; NO_SPAN if none has."""
-    for one in (element, *element.iterancestors()):
+    for one in chain((element,), element.iterancestors()):
         start, _, end = (one.get(SPAN) or "").partition(":")
         if end:
             return int(start), int(end)
