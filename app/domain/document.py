@@ -7,9 +7,9 @@ order mark is one code point. Spans are half-open: `source[start:end]`.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from app.domain.book_id import BookId
 from app.domain.errors import place
@@ -156,6 +156,13 @@ class Document:
     """The number that the site shows for the chapter; 0 if none."""
     content: str = ""
     """All text of the page without its furniture, to tell what is in no block."""
+
+    def below(self, title: str) -> Self:
+        """Return the page with this title as the first part of its heading paths."""
+        paths = ([part for part in one.heading_path[1:] if part != title] for one in self.blocks)
+        pairs = zip(self.blocks, paths, strict=True)
+        blocks = (replace(one, heading_path=(title, *path)) for one, path in pairs)
+        return replace(self, blocks=tuple(blocks))
 
     def unread(self) -> list[str]:
         """Return the words of the content that are in no block."""

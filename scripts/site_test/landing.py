@@ -170,8 +170,7 @@ async def with_widget(route: Route) -> None:
         response = await route.fetch()
         html = await response.text()
         if "/widget.js" not in html:
-            script = '<script src="/widget.js" defer></script></head>'
-            html = re.sub("</head>", script, html, count=1, flags=re.IGNORECASE)
+            html += '<script src="/widget.js" defer></script>'
         await route.fulfill(response=response, body=html)
     else:
         await route.continue_()

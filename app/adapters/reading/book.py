@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -17,7 +16,7 @@ from app.adapters.reading.site_pages import PAGE_SUFFIXES, open_site_folder
 from app.adapters.reading.source_files import PAGE_SUFFIXES as MARKDOWN
 from app.adapters.reading.source_files import SourceFiles
 from app.domain.book_id import BookId
-from app.domain.document import Block, BlockKind, Book, Document, Site
+from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.errors import BookError
 from app.domain.languages import language_of_text
 from app.services.ingest_plan import IngestRequest
@@ -93,16 +92,11 @@ def _with_chapters(documents: Sequence[Document]) -> list[Document]:
     documents = [replace(one, chapter=titles.get(one.chapter, one.chapter)) for one in documents]
     count = Counter(one.title for one in documents)
     return [
-        replace(one, blocks=tuple(map(partial(_of_chapter, one.chapter), one.blocks)))
+        one.below(f"{one.chapter}: {one.title}")
         if count[one.title] > 1 and one.chapter != one.title
         else one
         for one in documents
     ]
-
-
-def _of_chapter(chapter: str, block: Block) -> Block:
-    title, *below = block.heading_path
-    return replace(block, heading_path=(f"{chapter}: {title}", *below))
 
 
 def open_editions(request: IngestRequest) -> tuple[OpenedBook, ...]:

@@ -80,7 +80,8 @@ class _Reading:
         elif tag == UNKNOWN or self._tree.has("footnote_mark", element):
             self._out.append(GAP)
         elif tag == "sup" and self._is_exponent(element):
-            self._shown(_raised((element.text or "").strip()))
+            raised = (element.text or "").strip()
+            self._shown(f"^{raised}" if raised.isalpha() else raised.translate(_SUPERSCRIPTS))
         elif tag in _BLOCKISH:
             self._out.append(" ")
             self.children(element)
@@ -131,17 +132,10 @@ class _Reading:
         text = " ".join("".join(self._out).split())
         if not text.isprintable():
             text = text.replace(f"{BEGIN} ", f" {BEGIN}").replace(f" {END}", f"{END} ").strip()
-            text = _without_loose_gaps(text).replace(f" {GAP} ", f"{EDGE} {EDGE}")
+            # Gaps at its ends that a blank separates from its words are none.
+            inner = text.strip(f" {GAP}")
+            before, _, behind = text.partition(inner) if inner else ("", "", "")
+            text = before.rpartition(" ")[2] + inner + behind.partition(" ")[0]
+            text = text.replace(f" {GAP} ", f"{EDGE} {EDGE}")
             text = _AROUND_BREAK.sub("\n", text).strip()
         return Draft(BlockKind.PARAGRAPH, text, terms=tuple(self._terms), figure=self._image)
-
-
-def _without_loose_gaps(text: str) -> str:
-    """Remove gaps at the ends of a text that a blank separates from its words."""
-    inner = text.strip(f" {GAP}")
-    before, _, behind = text.partition(inner) if inner else ("", "", "")
-    return before.rpartition(" ")[2] + inner + behind.partition(" ")[0]
-
-
-def _raised(exponent: str) -> str:
-    return f"^{exponent}" if exponent.isalpha() else exponent.translate(_SUPERSCRIPTS)

@@ -96,7 +96,11 @@ def read_facts(data: bytes, file: str) -> PageFacts:
     base = next((one.get("href", "") for one in root.iter("base") if one.get("href")), "")
     folder = posixpath.dirname(file)
     folder = resolved(base, folder) if base and "://" not in base else folder
-    metas = {_meta_name(one): one.get("content") or "" for one in root.iter("meta")}
+    names = ("name", "property", "http-equiv")
+    metas = {
+        next(filter(None, map(one.get, names)), "").lower(): one.get("content") or ""
+        for one in root.iter("meta")
+    }
     theme = theme_of(root)
     refresh = _REFRESH.match(metas.get("refresh", ""))
     content = theme.content(root)
@@ -133,10 +137,6 @@ def _is_index(content: HtmlElement, title: str) -> bool:
         return False
     linked = sum(len(_text(one)) for one in links)
     return linked > _INDEX_SHARE * len(_text(content))
-
-
-def _meta_name(meta: HtmlElement) -> str:
-    return (meta.get("name") or meta.get("property") or meta.get("http-equiv") or "").lower()
 
 
 def _text(element: HtmlElement) -> str:

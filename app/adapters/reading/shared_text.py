@@ -68,13 +68,8 @@ def _retitled(page: Document, common: Collection[str]) -> Document:
     own = next((one.text for one in page.blocks if one.level and one.text not in common), "")
     if not own or page.title not in common or page.file.startswith("index."):
         return page
-    below = ([part for part in one.heading_path[1:] if part != own] for one in page.blocks)
-    blocks = (
-        replace(one, heading_path=(own, *path))
-        for one, path in zip(page.blocks, below, strict=True)
-    )
     chapter = own if page.chapter == page.title else page.chapter
-    return replace(page, title=own, chapter=chapter, blocks=tuple(blocks))
+    return replace(page, title=own, chapter=chapter).below(own)
 
 
 def _text(block: Block) -> str:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 import lxml.html
-from lxml.html import HtmlElement
 from markdown_it import MarkdownIt
 
 from app.adapters.reading.documents import PageInfo
@@ -137,16 +136,11 @@ def summary_entries(text: str, *, numbered: bool = False) -> Iterator[Entry]:
         count += is_chapter
         link = next(iter(one.xpath("self::a | a | p/a")), None)
         target = "" if link is None else unquote(link.get("href", "")).partition("#")[0]
-        title = _text(
-            one.xpath("text() | *[not(self::ul or self::ol)]") if link is None else [link]
-        )
+        nodes = one.xpath("text() | *[not(self::ul or self::ol)]") if link is None else [link]
+        text = "".join(node if isinstance(node, str) else node.text_content() for node in nodes)
+        title = " ".join(_ATTRIBUTES.sub("", text).split())
         if "://" not in target:
             yield Entry(depth, title, count if numbered and is_chapter else 0, target)
-
-
-def _text(nodes: list[HtmlElement | str]) -> str:
-    text = "".join(one if isinstance(one, str) else str(one.text_content()) for one in nodes)
-    return " ".join(_ATTRIBUTES.sub("", text).split())
 
 
 def yaml_entries(value: object, depth: int = 0) -> Iterator[Entry]:
