@@ -75,8 +75,7 @@ def _value_of(given: object) -> object:
 
 def _web_address(text: str) -> str:
     if text and not is_web_address(text):
-        message = "not an http or https address such as https://host.example:8000/v1"
-        raise ValueError(message)
+        raise ValueError("not an http or https address such as https://host.example:8000/v1")
     return text.rstrip("/")
 
 
@@ -95,8 +94,7 @@ def _origin_or_all(text: str) -> str:
 
 def _folder(path: Path) -> Path:
     if path.exists() and not path.is_dir():
-        message = f"{path} is not a folder"
-        raise ValueError(message)
+        raise ValueError(f"{path} is not a folder")
     return path
 
 
@@ -175,7 +173,7 @@ class Settings(BaseSettings):
     qdrant_replicas: int = Field(1, ge=1)
 
     context_tokens: int = Field(3_000, ge=200)
-    """Token budget of the paragraphs for the generator. Below `SMALL_CONTEXT` the rest of the
+    """Token budget of the paragraphs for the generator. Up to `SMALL_CONTEXT` the rest of the
     prompt is short, too."""
     refusal_threshold: float = Field(REFUSAL_THRESHOLD, ge=0.0, le=1.0)
     """Answerability score below which a question is refused; `eval` suggests a value."""
@@ -197,7 +195,7 @@ class Settings(BaseSettings):
     used."""
     questions_per_minute: int = Field(300, ge=0)
     """Questions per minute from one address, also all at once; a search counts half, other requests
-    less. 0 means no limit."""
+    nothing. 0 means no limit."""
     answers_at_once: int = Field(256, ge=1)
     """Maximum concurrent answers, streams included; further ones wait."""
 
@@ -239,8 +237,7 @@ def read_settings() -> Settings:
         setting, *rest = (str(part) for part in first["loc"])
         name = ".".join([variable(setting), *rest])
         said = first["msg"].removeprefix("Value error, ")
-        message = f"{name}: {said} (see .env.example)"
-        raise ConfigError(message) from None
+        raise ConfigError(f"{name}: {said} (see .env.example)") from None
 
 
 def variable(field: str) -> str:

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, Route, expect
 
 from app.api.events import chat_events
 from app.api.problems import ErrorEvent
+from app.api.responses import as_json
 from app.domain.answer import (
     Answer,
     AnswerEvent,
@@ -23,7 +24,8 @@ from app.domain.book_id import BookId
 from tests.local_http import Handler, local_server
 from tests.made_chunks import made_citation
 
-CHROMIUMS = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUMS = map(shutil.which, _NAMES)
 CHROMIUM = next(filter(None, CHROMIUMS), None)
 ARGUMENTS = [
     "--no-sandbox",
@@ -87,17 +89,9 @@ def claim(end: int, url: str = "/docs/a", quote: str = "q", **changes: object) -
 
 def turn(question: str = "Question", **answer: object) -> dict[str, object]:
     """Return a finished turn as the widget keeps it."""
-    empty: dict[str, object] = {
-        "answer": "",
-        "mode": "generated",
-        "confidence": "answered",
-        **{name: [] for name in ("citations", "passages", "sources", "statements", "degraded")},
-        "exercise": "",
-        "follow_ups": [],
-        "searched_for": "",
-    }
+    empty = Answer("", AnswerMode.GENERATED)
     body = {"question": question, "page_url": "", "history": [], "stream": True}
-    return {**empty, "body": body, "done": True, "error": "", "notice": "", **answer}
+    return {**as_json(empty), "body": body, "done": True, "error": "", "notice": "", **answer}
 
 
 def citation(**changes: object) -> dict[str, object]:

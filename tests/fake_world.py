@@ -12,7 +12,8 @@ from app.adapters.index_terms import IndexTerms
 from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.answering.extractive import ExtractiveAnswer, extract
+from app.domain.answering.extractive import ExtractiveAnswer, answer_of, best_passages
+from app.domain.answering.passages import word_limit
 from app.domain.answering.question_analysis import (
     QuestionAnalysis,
     asked_kinds,
@@ -170,11 +171,7 @@ class FakeIndex:
         return {}
 
     async def search(
-        self,
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
+        self, dense: Vector | None, sparse: SparseVector | None, limit: int, filter: SearchFilter
     ) -> Candidates:
         chunks = [one for one in self.stored if _leaves(filter, one)]
         by_dense = [] if dense is None else [(_dot(dense, chunk), chunk) for chunk in chunks]
@@ -357,4 +354,5 @@ def extracted(
     context = context_of(*in_order(*passages))
     features = asked(question)
     relevance = Relevance(features, readings=dict(enumerate(readings)))
-    return extract(relevance.scored(candidates(features, context, split_sentences)), read)
+    scored = relevance.scored(candidates(features, context, split_sentences))
+    return answer_of(best_passages(scored, read, word_limit(len(features.weights))))

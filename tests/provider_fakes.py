@@ -25,11 +25,7 @@ _FOLDER = TemporaryDirectory()
 """Deleted when the tests end."""
 
 
-def free_calls(
-    model: str = "llama",
-    price: Price | None = None,
-    **options: Any,
-) -> ProviderCalls:
+def free_calls(model: str = "llama", price: Price | None = None, **options: Any) -> ProviderCalls:
     """Without a limit on spending."""
     budget = Budget(SqliteSpending(Path(_FOLDER.name) / "spending.sqlite"), {})
     given = {"breaker": CircuitBreaker("the provider"), **options}

@@ -67,10 +67,7 @@ def ingested(home: Path, *folders: Path, base_url: str = "", **changes: object) 
 
 
 @contextmanager
-def serving(
-    settings: Settings,
-    open_application: OpenApplication = application,
-) -> Iterator[str]:
+def serving(settings: Settings, open_application: OpenApplication = application) -> Iterator[str]:
     """Serve until the context ends; yield the address, such as `http://127.0.0.1:54321`."""
     app = create_app(settings, open_application=open_application)
     # asyncio turns Nagle's delay off only where the protocol is named.

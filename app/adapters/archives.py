@@ -38,8 +38,7 @@ def unpack(archive: Path, folder: Path, max_bytes: int) -> Path:
     except OSError as error:
         if error.errno in (None, errno.ENAMETOOLONG):  # bz2 raises the first for damaged data
             raise _refused(str(error)) from error
-        message = f"the archive cannot be unpacked: {error.strerror}"
-        raise StorageError(message) from error
+        raise StorageError(f"the archive cannot be unpacked: {error.strerror}") from error
     top = list(folder.iterdir())
     if not top:
         raise _refused("it holds no file")

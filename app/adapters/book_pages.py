@@ -84,14 +84,13 @@ class BookPages:
         """Return an article or image; None if the book has none of this name."""
         return self._opened(book, lambda archive: archive.read(name))
 
-    def check(self, book: BookId) -> None:
-        """Read all pages. StorageError if one is damaged."""
-
-        def read_all(archive: ZipFile) -> None:
-            for name in archive.namelist():
-                archive.read(name)
-
-        self._opened(book, read_all)
+    def faults(self, book: BookId) -> list[str]:
+        """Read all pages; say what is damaged."""
+        try:
+            bad = self._opened(book, ZipFile.testzip)
+        except StorageError as error:
+            return [str(error)]
+        return [f"{self.path(book)}: {bad} is damaged: ingest the book again"] if bad else []
 
     def _opened(self, book: BookId, read: Callable[[ZipFile], T]) -> T | None:
         try:
@@ -107,8 +106,7 @@ class BookPages:
         try:
             self.path(book).unlink(missing_ok=True)
         except OSError as error:
-            message = f"{self.path(book)}: {error.strerror}; check RAG_HOME"
-            raise StorageError(message) from error
+            raise StorageError(f"{self.path(book)}: {error.strerror}; check RAG_HOME") from error
 
     def path(self, book: BookId) -> Path:
         """Return the file with all pages of a book, which may be missing."""

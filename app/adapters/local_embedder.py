@@ -65,8 +65,7 @@ class LocalEmbedder:
             weights = tokenizer = b""
         if hashlib.sha256(weights + tokenizer).hexdigest() != _SHA256:
             missing = f"the local model {MODEL} is missing, or there is another version of it"
-            message = f"{missing}: pip install wordllama==0.2.2.post0"
-            raise ConfigError(message)
+            raise ConfigError(f"{missing}: pip install wordllama==0.2.2.post0")
         # The file is a header and one array, as its hash says. It stays on disk: 16 MB less memory
         # than read, and 32 MB less than converted.
         shape = (_VOCABULARY, DIMENSION)

@@ -22,8 +22,7 @@ _SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
 @cache
 def _encoding() -> tiktoken.Encoding:
     if hashlib.sha256(_TABLE.read_bytes()).hexdigest() != _SHA256:
-        message = f"{_TABLE}: the token table is damaged; install the package again"
-        raise ConfigError(message)
+        raise ConfigError(f"{_TABLE}: the token table is damaged; install the package again")
     os.environ["TIKTOKEN_CACHE_DIR"] = str(_TABLE.parent)
     import tiktoken  # noqa: PLC0415 - reads the variable above when first used
 

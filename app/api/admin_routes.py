@@ -52,11 +52,7 @@ _ARCHIVE = {"application/zip": _BYTES, "application/octet-stream": _BYTES}
     },
 )
 async def ingest(
-    book: OwnBook,
-    request: Request,
-    rag: Rag,
-    base_url: BaseUrl = "",
-    site: SiteKind = None,
+    book: OwnBook, request: Request, rag: Rag, base_url: BaseUrl = "", site: SiteKind = None
 ) -> IngestJob:
     """Ingest the archive in a separate process; until it ends, readers get the old generation.
 
@@ -66,11 +62,10 @@ async def ingest(
     imports `textbook-rag-ledger.jsonl` from the top of the archive as the book's ledger.
     """
     if rag.settings.workers > 1:
-        message = (
+        raise InputError(
             "this server has several workers, which do not know of each other's ingests: run "
             "`textbook-rag ingest` with the server's RAG_HOME"
         )
-        raise InputError(message)
     options = [f"--base-url={checked_base_url(base_url)}"]
     options += [f"--site={site}"] if site else []
     jobs: IngestJobs = request.app.state.ingest_jobs
@@ -90,36 +85,24 @@ async def state(book: OwnBook, request: Request) -> IngestJob:
     return found
 
 
-@router.post(
-    "/rollback",
-    summary="Go back to the generation before the last ingest",
-)
+@router.post("/rollback", summary="Go back to the generation before the last ingest")
 async def rollback(book: OwnBook, rag: Rag) -> BookManifest:
     """A second rollback undoes the first."""
     return await rag.index.rollback(book)
 
 
-@router.delete(
-    "",
-    summary="Remove a book from the index",
-    status_code=204,
-)
+@router.delete("", summary="Remove a book from the index", status_code=204)
 async def remove(book: OwnBook, rag: Rag) -> None:
     """Its logged questions and its ledger are kept; the next ingest continues the ledger."""
     await rag.index.remove(book)
     await asyncio.to_thread(rag.pages.remove, book)
 
 
-@router.get(
-    "/ledger",
-    summary="A book's paragraph ids",
-    response_class=PlainTextResponse,
-)
+@router.get("/ledger", summary="A book's paragraph ids", response_class=PlainTextResponse)
 async def ledger(book: OwnBook, rag: Rag) -> Response:
     """The output of `textbook-rag links BOOK --ledger`, to keep in the book's repository."""
     found = await rag.ledgers.load(book)
     if not found.entries:
-        detail = f"there is no ledger of book {book!r}"
-        raise Refused(404, "book_not_found", detail)
+        raise Refused(404, "book_not_found", f"there is no ledger of book {book!r}")
     text = "".join(f"{line}\n" for line in to_lines(found))
     return PlainTextResponse(text, media_type="application/jsonl")

@@ -33,8 +33,7 @@ async def readyz(rag: Rag) -> ReadyBody:
         raise StorageError(faults["keys"])
     found = await BooksBody.of(rag)
     if not found.books:
-        detail = "the index holds no book yet: run `textbook-rag ingest`"
-        raise Refused(503, "no_book", detail)
+        raise Refused(503, "no_book", "the index holds no book yet: run `textbook-rag ingest`")
     return ReadyBody(
         status="ready, extractive only" if "generator" in faults else "ready",
         books=[one.book for one in found.books if one.book == one.book.name],

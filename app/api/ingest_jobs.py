@@ -81,8 +81,7 @@ class IngestJobs:
 
     def _require_free(self) -> None:
         if self._task is not None and not self._task.done():
-            message = "an ingest is running: a server runs one at a time"
-            raise IndexBusy(message)
+            raise IndexBusy("an ingest is running: a server runs one at a time")
 
     async def close(self) -> None:
         """Cancel the running job; the index stays as it was."""
@@ -97,8 +96,7 @@ async def _store(archive: AsyncIterator[bytes], path: Path) -> None:
         async for part in archive:
             await asyncio.to_thread(file.write, part)
         if not file.tell():
-            message = "no archive was sent"
-            raise InputError(message)
+            raise InputError("no archive was sent")
 
 
 async def _run(job: IngestJob, command: Sequence[str], environment: dict[str, str]) -> None:

@@ -52,8 +52,7 @@ def require_key(request: Request, keys: SiteKeys, *, open_to_all: bool) -> None:
         return
     found = _valid_key(request, keys)
     if not found.allows_origin(origin_of(request.headers)):
-        detail = "the key is not valid for the page's origin"
-        raise Refused(403, "origin_not_allowed", detail)
+        raise Refused(403, "origin_not_allowed", "the key is not valid for the page's origin")
     request.state.site_key = found
 
 
@@ -115,8 +114,7 @@ def is_local(request: Request) -> bool:
 def allowed(key: SiteKey | None, book: BookId) -> BookId:
     """Return the book. BookNotAllowed if the key is not valid for it."""
     if key and key.books and book not in key.books:
-        message = f"the key is not valid for book {book!r}"
-        raise BookNotAllowed(message)
+        raise BookNotAllowed(f"the key is not valid for book {book!r}")
     return book
 
 
@@ -149,11 +147,10 @@ def require_keys(settings: Settings, keys: SiteKeys) -> None:
         why = f"RAG_HOST {settings.host!r} is not a loopback address"
     else:
         return
-    message = (
+    raise ConfigError(
         f"{why}, so others may ask and spend: make a key (`textbook-rag keys add`), or allow "
         "everybody with RAG_OPEN=true"
     )
-    raise ConfigError(message)
 
 
 def origin_of(headers: Headers) -> str:

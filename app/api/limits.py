@@ -56,11 +56,7 @@ _ROUNDING = 1e-6
 
 @dataclass(slots=True)
 class RateLimit:
-    """A token bucket for each client.
-
-    The `limits` package was tried: its memory storage scans all keys at each request (18 ms at
-    60,000 keys) and has no limit on their number (decision 0001).
-    """
+    """A token bucket for each client; decision 0001 says why it is not the package `limits`."""
 
     per_minute: float
     """Questions per minute, and the capacity of a bucket; 0 means no limit."""
@@ -138,7 +134,8 @@ def search_place(request: Request) -> AbstractAsyncContextManager[None]:
     Without a limit, a burst of questions would start all provider calls first, and they would time
     out while the CPU is busy with searches.
     """
-    return _place(request.app.state.searches, request)
+    searches: FairQueue = request.app.state.searches
+    return searches.place(site(client_of(request)))
 
 
 def answer_place(request: Request) -> AbstractAsyncContextManager[None]:
@@ -146,11 +143,8 @@ def answer_place(request: Request) -> AbstractAsyncContextManager[None]:
 
     While an answer waits for its model it uses little CPU.
     """
-    return _place(request.app.state.answers, request)
-
-
-def _place(queue: FairQueue, request: Request) -> AbstractAsyncContextManager[None]:
-    return queue.place(site(client_of(request)))
+    answers: FairQueue = request.app.state.answers
+    return answers.place(site(client_of(request)))
 
 
 async def answering(request: Request) -> AsyncIterator[None]:

@@ -1,7 +1,8 @@
 """Maps errors to HTTP statuses and RFC 9457 problem documents.
 
-A 4xx response contains the error's message. The message of a 5xx error may name files, models or
-hosts. It goes to the log; the response contains a fixed text and the request id.
+A 4xx response contains the error's message, of an unknown book a fixed text. The message of a 5xx
+error may name files, models or hosts. It goes to the log; the response contains a fixed text and
+the request id.
 """
 
 import json

@@ -64,8 +64,7 @@ class RecordedRequests:
 def _log_request(method: str, route: str, status: int, record: Recording) -> None:
     """Log the request with its route, not its path: the path may contain text of readers."""
     failed = record.failure
-    fields: dict[str, object] = {"method": method, "route": route, "status": status}
-    fields["ms"] = record.ms
+    fields = dict[str, object](method=method, route=route, status=status, ms=record.ms)
     if failed:
         fields |= {"code": failed.code, "reason": failed.reason, "provider_status": failed.status}
     if record.answer is None and record.seconds:

@@ -67,8 +67,8 @@ class ReadingContext(Body):
     """Where the reader is, and what they want of it: fields of every protocol's question."""
 
     page_url: PageUrl = ""
-    """The page that the reader is on, as URL or path. The search prefers it slightly, `scope`
-    refers to it, and its version and locale of the book answer."""
+    """The page that the reader is on, as URL or path. Its hits count double unless `scope` is set,
+    which refers to it, and its version and locale of the book answer."""
     scope: Scope | None = None
     """The part of the book to answer from: the `page`, its `chapter`, the `book`, or the book up
     to the end of this chapter (`so_far`). All but `book` need `page_url`."""
@@ -132,6 +132,5 @@ class FeedbackRequest(RequestBody):
     @model_validator(mode="after")
     def _require_content(self) -> FeedbackRequest:
         if self.rating is None and self.reason is None and self.citation is None:
-            message = "feedback needs a rating, a reason or a citation"
-            raise ValueError(message)
+            raise ValueError("feedback needs a rating, a reason or a citation")
         return self

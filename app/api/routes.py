@@ -209,12 +209,7 @@ async def cite(
     return RedirectResponse(encoded_url(target.url), status_code=302)
 
 
-@router.post(
-    "/feedback",
-    tags=["answers"],
-    summary="Say whether an answer helped",
-    status_code=204,
-)
+@router.post("/feedback", tags=["answers"], summary="Say whether an answer helped", status_code=204)
 async def feedback(body: FeedbackRequest, request: Request, rag: Rag) -> None:
     """Store the feedback with the answer in the owner's question log."""
     if rag.question_log is None:

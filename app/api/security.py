@@ -124,19 +124,24 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             request, keys = Request(scope), scope["app"].state.keys
-            check_length(request)
+            receive = limited(request, receive)
             if not (self._open or has_keys(keys)):
                 check_origin(request, self._origins)
             charge(request)
             require_key(request, keys, open_to_all=self._open)
-            receive = limited(request, receive)
             if scope["method"] == "HEAD":
                 scope = {**scope, "method": "GET"}
         await self._app(scope, receive, send)
 
 
 def limited(request: Request, receive: Receive) -> Receive:
-    """Return what receives the body. Refused, now or then, if it is larger than the path takes."""
+    """Return what receives the body. Refused, now or then, if it is larger than the path takes.
+
+    Refused with two length headers: a proxy may see another end of the body (RFC 9112, 6.1).
+    """
+    if "content-length" in request.headers and "transfer-encoding" in request.headers:
+        detail = "a request must not have both Content-Length and Transfer-Encoding"
+        raise Refused(400, "bad_request", detail, CLOSE)
     left = body_limit(request.scope["path"])
     detail = f"the request's body is larger than {left:,} bytes"
     too_large = Refused(413, "body_too_large", detail, CLOSE)
@@ -158,13 +163,6 @@ def body_limit(path: str) -> int:
     if _UPLOAD.fullmatch(path):
         return MAX_ARCHIVE_BYTES
     return CONVERSATION_BYTES if path in _WITH_CONVERSATION else MAX_BODY_BYTES
-
-
-def check_length(request: Request) -> None:
-    """Refuse two length headers: a proxy may see another end of the body (RFC 9112, 6.1)."""
-    if "content-length" in request.headers and "transfer-encoding" in request.headers:
-        detail = "a request must not have both Content-Length and Transfer-Encoding"
-        raise Refused(400, "bad_request", detail, CLOSE)
 
 
 def check_origin(request: Request, origins: Sequence[str]) -> None:

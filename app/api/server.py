@@ -6,9 +6,7 @@ Slow clients and floods are a reverse proxy's work (`scripts/deploy`).
 import os
 import resource
 import socket
-import sys
 from collections.abc import Callable
-from contextlib import suppress
 
 import uvicorn
 from fastapi import FastAPI
@@ -37,6 +35,7 @@ of one takes ten."""
 
 def configured(web: FastAPI | str, settings: Settings) -> uvicorn.Config:
     """Return the server's configuration for an application, or for the name of its factory."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return uvicorn.Config(
         web,
         factory=isinstance(web, str),
@@ -51,7 +50,7 @@ def configured(web: FastAPI | str, settings: Settings) -> uvicorn.Config:
         server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=settings.trusted_proxies,
-        limit_concurrency=max(2, min(MAX_CONNECTIONS, raised_descriptor_limit() // 2)),
+        limit_concurrency=min(MAX_CONNECTIONS, descriptors // 2),
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         timeout_worker_healthcheck=HEALTH_SECONDS,
@@ -104,12 +103,3 @@ def run_workers(
     supervisor = Multiprocess(configured(factory, settings), [listener])
     supervisor.run()
     return int(any(one.exitcode == STARTUP_FAILURE for one in supervisor.processes))
-
-
-def raised_descriptor_limit() -> int:
-    """Raise the process's limit on open files to the maximum; return the limit."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS allows less than the hard limit
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        soft = hard
-    return soft if soft != resource.RLIM_INFINITY else sys.maxsize

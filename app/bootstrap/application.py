@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -38,7 +38,6 @@ from app.services.ports import BookStore, Embedder, Reranker
 from app.services.question_log import QuestionLog, Selected
 from app.services.retrieve import Retrieve
 from app.services.show_figures import ShowFigures
-from app.services.similarity import SimilarityEncoder
 from app.services.vocabulary import BookVocabulary
 from app.services.write_answer import WriteAnswer
 from app.settings import Settings
@@ -127,11 +126,7 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
         embedder, reranker = await providers.embedder(), await providers.reranker()
         model = await providers.language_model()
         log = await stack.enter_async_context(question_log(settings))
-        count_tokens = await asyncio.to_thread(token_counter)
-        similarity = await similarity_encoder()
-        answer = _answering(
-            settings, index, embedder, similarity, reranker, model, log, count_tokens
-        )
+        answer = await _answering(settings, index, embedder, reranker, model, log)
         ledgers = ledger_store(settings)
         gc.set_threshold(_NEW_OBJECTS)
         yield Application(
@@ -149,17 +144,17 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
         )
 
 
-def _answering(
+async def _answering(
     settings: Settings,
     index: BookStore,
     embedder: Embedder,
-    similarity: SimilarityEncoder,
     reranker: Reranker | None,
     model: ChatModel | None,
     log: QuestionLog | None,
-    count_tokens: Callable[[str], int],
 ) -> AnswerQuestion:
     """Build the use cases that search and answer."""
+    count_tokens = await asyncio.to_thread(token_counter)
+    similarity = await similarity_encoder()
     terms, bounds = IndexTerms(), TermUpperBounds(index)
     lexical = LexicalEncoder(terms.of_document, terms.of_query)
     vocabulary = BookVocabulary(index, lexical, bounds, count_tokens)

@@ -69,10 +69,8 @@ class Stores:
                     raise
                 continue  # removed since it was listed
             yield Verified(book, "ledger", await self.ledgers.faults(book))
-            try:
-                self.pages.check(book)
-            except StorageError as error:
-                yield Verified(book, "pages", [str(error)])
+            if damaged := self.pages.faults(book):
+                yield Verified(book, "pages", damaged)
         for name, kind in STATE.items():
             yield Verified("", name, await kind(self.home / name).faults())
 
@@ -88,8 +86,7 @@ class Stores:
             for book in sorted(await self._stored()):
                 try:
                     snapshot = await self.index.snapshot(book)
-                    pages = self.pages.path(book)
-                    await backup.add_book(snapshot, self.ledgers, pages, advance)
+                    await backup.add_book(snapshot, self.ledgers, self.pages.path(book), advance)
                 except BookNotFound:
                     continue  # removed since it was listed
                 except StorageError as error:

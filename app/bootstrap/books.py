@@ -184,8 +184,7 @@ async def stamp_site(request: IngestRequest, settings: Settings) -> list[int]:
     """
     folder = request.folder
     if not folder.is_dir() or not is_built_site(folder):
-        message = f"{folder}: no folder of built pages: build the site and give its folder"
-        raise InputError(message)
+        raise InputError(f"{folder}: no folder of built pages: build the site and give its folder")
     return [
         _stamp_page(file_inside(folder.resolve(), document.file), document)
         for one in requests_by_edition(request)

@@ -118,7 +118,7 @@ def chunk_book(
     """Yield the chunks of one document after the other.
 
     `longest_text` is the embedder's limit in tokens: chunk sizes are not scaled beyond it. Raises
-    UnknownStrategy, and ConfigError if the strategy needs `embed` and it is None.
+    BookError if `rag.toml` is invalid, ConfigError if the strategy needs `embed` and it is None.
     """
     count_tokens = token_counter()
     config = _config(book, request, count_tokens, longest_text)
@@ -134,10 +134,7 @@ def chunk_book(
 
 
 def _config(
-    book: Book,
-    request: IngestRequest,
-    count_tokens: Callable[[str], int],
-    longest_text: int | None,
+    book: Book, request: IngestRequest, count_tokens: Callable[[str], int], longest_text: int | None
 ) -> ChunkingConfig:
     """Return the settings of the request and the book, scaled by the book's script."""
     own = chunking_config(request.folder, request.strategy)

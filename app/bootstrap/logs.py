@@ -64,8 +64,8 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def _readable(time: str, level: str, event: str, request_id: str, **fields: object) -> str:
-    shown = {**({"request_id": request_id} if request_id else {}), **fields}
-    told = "".join(f" {name}={one}" for name, one in shown.items())
+    shown = {"request_id": request_id or None, **fields}
+    told = "".join(f" {name}={one}" for name, one in shown.items() if one is not None)
     return f"{time} [{level}] {event}{told}"
 
 

@@ -104,10 +104,9 @@ class Providers:
         if self._cohere is None:
             key = self.settings.cohere_api_key
             if key is None:
-                message = (
+                raise ConfigError(
                     "RAG_EMBEDDER, RAG_RERANKER or RAG_GENERATOR asks for cohere: set CO_API_KEY"
                 )
-                raise ConfigError(message)
             # The import takes a third of a second, so it is delayed until the provider is used.
             from app.adapters.providers.cohere_client import open_client  # noqa: PLC0415
 
@@ -153,8 +152,7 @@ class Providers:
         """Return the calls to `model`. ConfigError if a limit needs its price."""
         price = price or self.settings.price(model)
         if price is None and self.budget.limits:
-            message = f"a budget needs the price of {model}: set RAG_PRICES"
-            raise ConfigError(message)
+            raise ConfigError(f"a budget needs the price of {model}: set RAG_PRICES")
         self.breakers[role] = CircuitBreaker(name)
         return ProviderCalls(model, self.budget, price, self.breakers[role])
 

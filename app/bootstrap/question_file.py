@@ -24,15 +24,12 @@ def read_questions(path: Path) -> list[Question]:
         try:
             question = _question(line)
             if question.id in questions:
-                message = f"the id {question.id!r} is used twice"
-                raise InputError(message)
+                raise InputError(f"the id {question.id!r} is used twice")
         except InputError as error:
-            message = f"{path}:{number}: {error}"
-            raise InputError(message) from None
+            raise InputError(f"{path}:{number}: {error}") from None
         questions[question.id] = question
     if not questions:
-        message = f"{path}: no questions in it: write one JSON object per line"
-        raise InputError(message)
+        raise InputError(f"{path}: no questions in it: write one JSON object per line")
     return list(questions.values())
 
 

@@ -98,8 +98,7 @@ def require_home(settings: Settings) -> None:
     home = settings.home.absolute()
     there = next(path for path in (home, *home.parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
-        message = f"{there}: not a folder that can be written; check RAG_HOME"
-        raise StorageError(message)
+        raise StorageError(f"{there}: not a folder that can be written; check RAG_HOME")
 
 
 async def index_faults(index: BookStore) -> dict[str, str]:

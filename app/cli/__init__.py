@@ -123,8 +123,7 @@ def _require_text(arguments: Sequence[str]) -> None:
     """Raise InputError for an argument that is not UTF-8; names of files may be any bytes."""
     for one in arguments:
         if not is_well_formed(one) and not Path(one).exists():
-            message = f"{shown_name(one)}: not UTF-8"
-            raise InputError(message)
+            raise InputError(f"{shown_name(one)}: not UTF-8")
 
 
 def _misused(error: typer.TyperException) -> int:

@@ -122,8 +122,7 @@ async def backup(
 ) -> int:
     """Write all books and local state into a new file; exit code 1 if damage was left out."""
     if file.exists():
-        message = f"{file}: exists already; choose another name, or delete it first"
-        raise InputError(message)
+        raise InputError(f"{file}: exists already; choose another name, or delete it first")
     started = time.perf_counter()
     with writing_backup(file) as backup:
         async with opened_stores(settings) as stores:
@@ -141,7 +140,10 @@ async def backup(
 @command()
 async def restore(
     settings: Settings,
-    file: Annotated[Path, Argument(metavar="FILE", help="A file written by `backup`.")],
+    file: Annotated[
+        Path,
+        Argument(metavar="FILE", exists=True, dir_okay=False, help="A file written by `backup`."),
+    ],
     books: SomeBooks = None,
     yes: Yes = False,
 ) -> int:

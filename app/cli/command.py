@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 def named(path: str) -> str:
     """Refuse an empty path: a script's unset variable would mean this folder."""
     if not path:
-        message = "empty: name a folder, a file or an address"
-        raise InputError(message)
+        raise InputError("empty: name a folder, a file or an address")
     return path
 
 
@@ -133,8 +132,7 @@ def _require_memory() -> None:
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < _MEMORY:
-        message = (
+        raise ConfigError(
             f"not enough memory: the process may map {limit / 1e9:.1f} GB (`ulimit -v`), but it "
             f"needs {_MEMORY / 1e9:.0f} GB and the size of the index"
         )
-        raise ConfigError(message)

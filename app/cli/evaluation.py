@@ -47,11 +47,9 @@ async def evaluate(
     # Those about the book, and those that name none.
     asked = [one for one in read_questions(questions) if book in (None, one.book) or not one.book]
     if not asked:
-        message = f"{questions}: no question for this book"
-        raise InputError(message)
+        raise InputError(f"{questions}: no question for this book")
     if calibrate and len({one.answerable for one in asked}) < 2:
-        message = f"{questions}: --calibrate needs answerable and unanswerable questions"
-        raise InputError(message)
+        raise InputError(f"{questions}: --calibrate needs answerable and unanswerable questions")
     async with open_application(settings) as app:
         with phases().phase("ask", len(asked), "questions") as advance:
             found = await app.evaluate.run(asked, request, advance)

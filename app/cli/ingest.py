@@ -30,8 +30,7 @@ def kinds(text: str) -> frozenset[BlockKind]:
             BlockKind.GLOSSARY_ENTRY if name == "glossary" else BlockKind(name) for name in names
         )
     except ValueError:
-        message = f"unknown kind in {text!r}; kinds are {', '.join(BlockKind)}"
-        raise InputError(message) from None
+        raise InputError(f"unknown kind in {text!r}; kinds are {', '.join(BlockKind)}") from None
 
 
 @command()

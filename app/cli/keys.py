@@ -75,8 +75,7 @@ async def revoke(
             known.remove(one)
             remark(f"key {id} is revoked: the next request with it is refused")
             return
-    message = f"no key has the id {id!r}; see `textbook-rag keys list`"
-    raise InputError(message)
+    raise InputError(f"no key has the id {id!r}; see `textbook-rag keys list`")
 
 
 def _line(key: SiteKey) -> str:

@@ -55,8 +55,7 @@ def agreed(question: str, *, yes: bool) -> bool:
     if yes:
         return True
     if not sys.stdin.isatty():
-        message = f"{question} Without a terminal add --yes"
-        raise InputError(message)
+        raise InputError(f"{question} Without a terminal add --yes")
     remark(f"{question} [y/N]")
     if sys.stdin.readline().strip().lower() in {"y", "yes"}:
         return True

@@ -64,8 +64,7 @@ def say_where(settings: Settings) -> None:
 async def mcp(settings: Settings) -> None:
     """Serve an agent over the Model Context Protocol, on stdin and stdout."""
     if find_spec("mcp") is None:
-        message = "mcp needs an extra: pip install 'textbook-rag[mcp]'"
-        raise ConfigError(message)
+        raise ConfigError("mcp needs its extra, which is not installed: scripts/setup mcp")
     from app.main import serve_agent  # noqa: PLC0415
 
     await serve_agent(settings)

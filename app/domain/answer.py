@@ -146,8 +146,8 @@ class Answer:
     mode: AnswerMode
     """generated: written by a language model from the book's paragraphs; extractive: the book's own
     sentences; refused: the book does not say; small_talk: a greeting or thanks, answered without a
-    search; clarification: the chapter or exercise asked for is not in the book, and the answer
-    names those that are."""
+    search; clarification: it is not clear which chapter, exercise or book is meant, and the answer
+    names those that there are."""
     confidence: Confidence = Confidence.ANSWERED
     """uncertain: the book may not answer this, `passages` come nearest; not_in_book: outside the
     book's domain, `sources` are the nearest sections."""

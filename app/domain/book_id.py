@@ -27,11 +27,10 @@ class BookId(str):
     def __new__(cls, text: str) -> BookId:
         """InputError if `text` does not have this form."""
         if not _FORM.fullmatch(text):
-            message = (
+            raise InputError(
                 f"book id {text[:80]!r}: use 1 to 64 of a-z, 0-9, '.', '_' and '-', "
                 "starting with a letter or digit"
             )
-            raise InputError(message)
         return super().__new__(cls, text)
 
     @classmethod

@@ -25,6 +25,7 @@ class Requests:
     quiz: str
     quiz_here: str
     summary_here: str
+    named: str
     further: str
 
 

@@ -87,11 +87,10 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
                 entry = _entry(**row)
                 entries[entry.paragraph_id] = entry
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            message = (
+            raise InputError(
                 f"{name}:{number}: not a line of a ledger ({error}); give a file of "
                 "`textbook-rag links BOOK --ledger`"
-            )
-            raise InputError(message) from error
+            ) from error
     return Ledger(entries, aliases)
 
 
@@ -99,8 +98,7 @@ def _entry(heading_path: Iterable[str], **row: Any) -> Entry:  # noqa: ANN401 - 
     """Make the entry of a line. TypeError if a field has another type."""
     entry = Entry(heading_path=tuple(heading_path), **row)
     if type(entry.order) is not int or type(entry.live) is not bool:
-        message = "order is no number, or live neither true nor false"
-        raise TypeError(message)
+        raise TypeError("order is no number, or live neither true nor false")
     texts = row.keys() - {"order", "live"}
     _checked(*entry.heading_path, *(row[name] for name in texts))
     return entry

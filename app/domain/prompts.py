@@ -158,6 +158,5 @@ def rewritten(text: str) -> str:
     """Return the model's question on one line. ProviderError if it is empty."""
     question = visible(" ".join(text.split()))
     if not question:
-        message = "the model returned an empty text instead of the rewritten question"
-        raise ProviderError(message)
+        raise ProviderError("the model returned an empty text instead of the rewritten question")
     return question

@@ -63,8 +63,7 @@ def read_toml(text: str, file: str) -> dict[str, object]:
         require_small_numbers(table)
         return table
     except RecursionError as error:
-        message = "tables or lists are nested too deeply: nest fewer"
-        raise FileRefused(message, file) from error
+        raise FileRefused("tables or lists are nested too deeply: nest fewer", file) from error
     except tomllib.TOMLDecodeError as error:
         # Before Python 3.14 only the text of the error names the line.
         reason, _, where = str(error).partition(" (at line ")
@@ -83,8 +82,7 @@ def read_json(text: str, file: str, *, expected: str) -> Any:  # noqa: ANN401
         deep = isinstance(error, RecursionError)
         reason = "nested too deep" if deep else getattr(error, "msg", str(error))
         where = place(file, getattr(error, "lineno", 0))
-        message = f"{where}: not JSON ({reason}): {expected}"
-        raise InputError(message) from error
+        raise InputError(f"{where}: not JSON ({reason}): {expected}") from error
     return value
 
 
@@ -98,8 +96,7 @@ def require_small_numbers(value: object) -> None:
         elif isinstance(one, list):
             waiting += one
         elif isinstance(one, int | float) and not is_small_number(one):
-            message = "a number is not finite or over 64 bits"
-            raise ValueError(message)
+            raise ValueError("a number is not finite or over 64 bits")
 
 
 def is_small_number(value: float) -> bool:

@@ -18,8 +18,9 @@ _WORD_END = r"(?!['\u2019\w])"
 _ACCENTED = re.compile(r"[à-ÿ](?=\w)|(?<=\w)[à-ÿ]")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n")
-_BEFORE_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)")
-"""The blank of "Qu'est-ce que l'osmose ?", which makes the question mark a term."""
+_AT_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)|(?<=[^\w\s?]{2})\?\s*\Z")
+"""The blank of "Qu'est-ce que l'osmose ?", which makes the question mark a term; the question mark
+after the operator of "What is %>%?", which would be a part of it."""
 _SHORT_WORD = 3
 """Letters of words that may be in lower case in a title: "of", "the"."""
 _PUNCTUATION = frozenset("?!.,;:-–—…¿¡")
@@ -51,7 +52,7 @@ def search_text(question: str, language: str) -> SearchText:
     the embedders distinguish them. A clause that asks is a sentence, so that it may ask for a
     definition.
     """
-    clauses = _clauses(_BEFORE_MARK.sub("", question), language)
+    clauses = _clauses(_AT_MARK.sub("", question), language)
     sentences = [_in_lower_case(" ".join(one.split()), language) for one in clauses]
     pattern = _around_subject(language)
     kept = [pattern.sub(" ", one) if pattern else one for one in sentences]

@@ -72,7 +72,6 @@ def checked_origin(text: str) -> str:
     """Return the origin as browsers send it. InputError if the text is not `scheme://host[:port]`."""
     origin = text.strip().rstrip("/").lower()
     if not _ORIGIN.fullmatch(origin) or not is_web_address(origin):
-        message = f"{text!r} is not an origin; write https://host[:port]"
-        raise InputError(message)
+        raise InputError(f"{text!r} is not an origin; write https://host[:port]")
     scheme, _, host = origin.partition("://")
     return f"{scheme}://{in_ascii(host).removesuffix({'http': ':80', 'https': ':443'}[scheme])}"

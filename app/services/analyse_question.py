@@ -23,7 +23,12 @@ from app.domain.indexed_book import BookList, BookManifest
 from app.domain.languages import language_of_question, language_of_words
 from app.domain.retrieval.query import SparseVector, Vector, blend
 from app.domain.retrieval.rescoring import QuestionTerms
-from app.domain.retrieval.standalone import Standalone, rewritten_by_model, standalone
+from app.domain.retrieval.standalone import (
+    Standalone,
+    rewritten_by_model,
+    standalone,
+    topic_of,
+)
 from app.domain.search_text import SearchText, bare_question, search_text, without_context
 from app.domain.terms import Terms
 from app.services.lexical import LexicalEncoder, TermUpperBounds
@@ -128,6 +133,7 @@ class AnalyseQuestion:
             rare=self._rare(texts[asking], terms) if in_english else {},
             readings=tuple(readings.values()),
             vector=readings[question if selected else whole].vector,
+            read=_read_before(asked.request, own.text, terms, language),
         )
 
     def _rare(self, searched: SearchText, terms: Terms) -> dict[str, frozenset[int]]:
@@ -209,3 +215,13 @@ class AnalyseQuestion:
         ]
         own = self.lexical.question_vector(asked.lexical, language, terms.definition_targets)
         return blend(own, background)
+
+
+def _read_before(request: AskRequest, searched: str, terms: Terms, language: str) -> str:
+    """Return the text that the reader has: the selected one; the last answer if the question only
+    asks for more, such as "give me an example".
+    """
+    if request.selection:
+        return request.selection.text
+    answers = [one.content for one in request.history if one.role != "user"]
+    return "".join(answers[-1:]) if not terms(topic_of(searched, language)) else ""

@@ -6,13 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from app.domain.answer import (
-    Answer,
-    AnswerEvent,
-    AnswerMode,
-    Finished,
-    TextDelta,
-)
+from app.domain.answer import Answer, AnswerEvent, AnswerMode, Finished, TextDelta
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
 from app.domain.answering.intents import (
@@ -23,13 +17,7 @@ from app.domain.answering.intents import (
     intent_of,
     resumed,
 )
-from app.domain.answering.request import (
-    MAX_QUESTION_CHARS,
-    TOO_LONG,
-    AskRequest,
-    Scope,
-    recent,
-)
+from app.domain.answering.request import MAX_QUESTION_CHARS, TOO_LONG, AskRequest, Scope, recent
 from app.domain.errors import EMPTY_QUESTION, QuestionError
 from app.domain.languages import notices
 from app.domain.terms import words
@@ -176,5 +164,4 @@ async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:
         async for event in events:
             if isinstance(event, Finished):
                 return event.answer
-    message = "the answer's stream ended without a Finished event"
-    raise AssertionError(message)
+    raise AssertionError("the answer's stream ended without a Finished event")

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import chain
 
 from app.domain.answer import Answer, AnswerMode, AnswerPassage, Source
-from app.domain.answering.chapters import Chapter, page_of, summary
+from app.domain.answering.chapters import Chapter, page_of, summary, titled
 from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.answering.extractive import whole
 from app.domain.answering.follow_ups import Suggestion, suggestions
@@ -49,11 +49,16 @@ class ConsultChapters:
         books = scope.books.only((page.book,) if page else ()).named()
         places = self.consult.places
         every = [*chain.from_iterable([await places.chapters(one) for one in books])]
-        if isinstance(number, Here):
+        if intent.title:
+            terms = self.consult.retrieve.analysis.lexical.terms
+            found = titled(every, intent, terms)
+            if not found:
+                return replace(request, question=intent.title)
+        elif isinstance(number, Here):
             found = [one for one in every if page and page.file in one.files]
         else:
             found = [one for one in every if one.number == number]
-        if page and number is Here.PAGE:
+        if page and number is Here.PAGE and not intent.title:
             found = [page_of(one, page.file) for one in found]
         if len({one.book for one in found or every}) > 1:
             return _clarify(notices(intent.language).which_book, [one.title for one in books])
@@ -167,9 +172,7 @@ def _ask_which(intent: Intent, chapters: Sequence[Chapter]) -> Answer:
 
 
 def _clarify(
-    question: str,
-    choices: Sequence[str] = (),
-    sources: tuple[Source, ...] = (),
+    question: str, choices: Sequence[str] = (), sources: tuple[Source, ...] = ()
 ) -> Answer:
     """Return a clarifying question: the book has no such chapter or exercise, or several."""
     text = question.format("; ".join(choices))

@@ -12,13 +12,15 @@ from app.domain.answering.answerability import (
     defined_share,
     share_of_bounds,
 )
+from app.domain.answering.chapters import beginning, beginnings, named_sections, text_within
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining
-from app.domain.answering.extractive import ExtractiveAnswer, whole
+from app.domain.answering.extractive import ExtractiveAnswer, answer_of, whole
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.request import AskRequest, page_preferred, selected_paragraph
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.query import ContextPassage, Hit, Vector
+from app.domain.retrieval.context_assembly import context_of
+from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, Vector
 from app.services.book_scope import BookScope, scope_of
 from app.services.page_locator import PageLocator
 from app.services.recording import stage
@@ -54,7 +56,9 @@ class Consultation:
     context: Sequence[ContextPassage] = ()
     """The paragraphs for the answer, in reading order; empty for a refusal."""
     prepared: ExtractiveAnswer | None = None
-    """An answer made of parts of the context, such as the solution of an exercise."""
+    """An answer made of parts of the context: an exercise's solution, a section's beginning."""
+    sides: Sequence[Sequence[ContextPassage]] = ()
+    """The sections of the two things that the question compares."""
     verbatim: bool = False
     """Whether no model may write the answer."""
 
@@ -182,7 +186,29 @@ class ConsultBook:
         if request.solutions is not Solutions.SHOW:
             context = tuple(one for one in context if one.passage.kind is not BlockKind.SOLUTION)
         solved = [one for one in context if one.passage.paragraph_id in solving]
-        return replace(read, context=context, prepared=whole(solved) if solved else None)
+        prepared = whole(solved) if solved else None
+        sides = [] if read.exercise or request.selection else await self._named(read)
+        if len(sides) == 1 and (begun := beginning(sides[0])):
+            context, prepared = tuple(sides[0]), answer_of([begun])
+        if len(sides) > 1:
+            held = {one.passage.paragraph_id for one in context}
+            first = [part.source for one in beginnings(sides) for part in one.parts]
+            added = (one for one in first if one.passage.paragraph_id not in held)
+            context = (*context, *(replace(one, score=0.0) for one in added))
+        return replace(read, context=context, prepared=prepared, sides=sides[1:] and sides)
+
+    async def _named(self, read: Consultation) -> list[list[ContextPassage]]:
+        """Return the text of the sections that the question names by their headings."""
+        asked, analysis = read.request.question, read.analysis
+        chunks = [hit.chunk for hit in read.found.hits]
+        named = named_sections(asked, chunks, analysis.terms, analysis.language)
+        texts = []
+        for one in named:
+            of_page = SearchFilter(books=(one.book,), files=(one.file,))
+            page = context_of(await self.places.index.matching(of_page), self.retrieve.count_tokens)
+            below = [at for at in page if at.passage.heading_path[: len(one.path)] == one.path]
+            texts.append(text_within(below, self.context_tokens // len(named)))
+        return [*filter(None, texts)]
 
     async def _with_selection(self, read: Consultation, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits with the selected paragraph first."""

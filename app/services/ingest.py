@@ -39,13 +39,7 @@ from app.services.ingest_plan import (
 )
 from app.services.lexical import chunk_vector
 from app.services.phases import Advance, Phases
-from app.services.ports import (
-    BookStore,
-    Embedder,
-    EmbeddingCache,
-    GenerationWriter,
-    LedgerStore,
-)
+from app.services.ports import BookStore, Embedder, EmbeddingCache, GenerationWriter, LedgerStore
 from app.services.recording import recording
 
 __all__ = ["ChunkBook", "IngestBook", "IngestReport", "IngestRequest", "ReadBook"]
@@ -117,11 +111,10 @@ class IngestBook:
         writer = await self.index.begin(book, self.embedder.dimension)
         try:
             if _generation(await self.index.books(), book) > _generation(listed, book):
-                message = (
+                raise IndexBusy(
                     f"another ingest wrote book {book!r} while this one read it: run the ingest "
                     "again"
                 )
-                raise IndexBusy(message)
             yield writer
         finally:
             await writer.abandon()
@@ -280,6 +273,5 @@ def _generation(books: BookList, book: BookId) -> int:
 
 def _cached(vector: Vector | None) -> Vector:
     if vector is None:
-        message = "a vector disappeared from the embedding cache: run the ingest again"
-        raise ProviderError(message)
+        raise ProviderError("a vector disappeared from the embedding cache: run the ingest again")
     return vector

@@ -14,11 +14,7 @@ from math import log
 from cachetools import LRUCache
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.definitions import (
-    definition_id,
-    definition_targets,
-    question_targets,
-)
+from app.domain.definitions import definition_id, definition_targets, question_targets
 from app.domain.indexed_book import BookList
 from app.domain.languages import in_any, known_language
 from app.domain.retrieval.chunk_terms import TermsOf, defined_terms, heading_targets

@@ -41,11 +41,10 @@ class PageLocator:
                 within = scope.within(narrowed(scope.filter, part, page, end))
                 return replace(within, page=page)
         if part in NEEDS_PAGE:
-            message = (
+            raise QuestionError(
                 f"scope {part!s} needs a page of the index, and "
                 f"{page_url[:200]!r} is none: give another page, or leave out the scope"
             )
-            raise QuestionError(message)
         return scope
 
     async def _chapter_end(self, page: Chunk, manifest: BookManifest) -> int | None:

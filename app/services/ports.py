@@ -128,11 +128,7 @@ class VectorIndex(Protocol):
         ...
 
     async def search(
-        self,
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
+        self, dense: Vector | None, sparse: SparseVector | None, limit: int, filter: SearchFilter
     ) -> Candidates:
         """Return the best `limit` chunks for each given vector; no payload is read."""
         ...

@@ -81,7 +81,7 @@ class Call:
                 wait = self.retries.wait(attempt, error)
                 if wait is None:
                     raise
-                fields = {"attempt": attempt, "wait": wait, "error": error.code}
+                fields = {"attempt": attempt, "wait": round(wait, 2), "error": error.code}
                 failed = {"status": error.status, "reason": error.reason}
                 _log.warning("provider.retry", extra=fields | failed)
                 await self.sleep(wait)

@@ -103,12 +103,10 @@ class QuestionLog:
         await self.written()
         found = await self.store.find(Selected(ids=(feedback.answer_id,)))
         if not found or (books and found[0].book not in books):
-            message = f"no answer {feedback.answer_id!r} is in the log"
-            raise AnswerNotFound(message)
+            raise AnswerNotFound(f"no answer {feedback.answer_id!r} is in the log")
         known = {one.paragraph_id for one in found[0].paragraphs}
         if feedback.citation and feedback.citation.paragraph_id not in known:
-            message = f"the answer has no paragraph {feedback.citation.paragraph_id[:80]!r}"
-            raise InputError(message)
+            raise InputError(f"the answer has no paragraph {feedback.citation.paragraph_id[:80]!r}")
         if feedback.reason is not None:
             reason = printable(without_personal_data(feedback.reason))[:MAX_REASON_CHARS]
             feedback = replace(feedback, reason=reason)

@@ -98,6 +98,5 @@ async def time_limit(
             yield limit
     except TimeoutError as error:
         if limit.expired():
-            message = f"{what} took longer than {seconds:g} s"
-            raise ProviderUnavailable(message) from error
+            raise ProviderUnavailable(f"{what} took longer than {seconds:g} s") from error
         raise

@@ -35,11 +35,9 @@ def read_text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(_MOST + 1)
     except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}): check the path"
-        raise InputError(message) from error
+        raise InputError(f"{path}: cannot be read ({error.strerror}): check the path") from error
     if len(data) > _MOST:
-        message = f"{path}: more than {_MOST:,} bytes: check the path"
-        raise InputError(message)
+        raise InputError(f"{path}: more than {_MOST:,} bytes: check the path")
     return decoded(data, str(path))
 
 

@@ -131,19 +131,19 @@ def closest(word: str, known: Words) -> str:
 
     The first sound must be equal, so that "unsorted" is not corrected to "sorted"; "ph" equals "f".
     """
-    wanted = word.lower()
+    wanted = _fold(word)
     sound, letters = _first_sound(wanted), sorted(wanted)
     least = LEAST_SIMILARITY if word[1:].islower() else NAME_SIMILARITY
     found = process.extract(
         wanted,
-        [one for one in known if len(one) >= SHORTEST and _first_sound(one) == sound],
+        {one: _fold(one) for one in known if len(one) >= SHORTEST and _first_sound(one) == sound},
         scorer=OSA.normalized_similarity,
         score_cutoff=min(least, SWAPPED_SIMILARITY),
         limit=None,
     )
     near = [one for one in found if one[1] >= least or sorted(one[0]) == letters]
-    best = max(near, key=lambda one: (one[1], known[one[0]]), default=None)
-    return known[best[0]][1] if best else ""
+    best = max(near, key=lambda one: (one[1], known[one[2]]), default=None)
+    return known[best[2]][1] if best else ""
 
 
 def _first_sound(word: str) -> str:

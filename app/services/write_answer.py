@@ -19,10 +19,12 @@ from app.domain.answer import (
     TextDelta,
     Usage,
 )
+from app.domain.answering.chapters import with_sides
 from app.domain.answering.citations import CitationList
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.extractive import ExtractiveAnswer, extract
+from app.domain.answering.extractive import ExtractiveAnswer, answer_of, best_passages
+from app.domain.answering.passages import word_limit
 from app.domain.answering.relevance import Relevance, candidates
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
@@ -81,7 +83,9 @@ class WriteAnswer:
         cosines = await self.similarity.similarities(analysis.vector, compared, language)
         scores = await _scored(read, scorer) if scorer else {}
         relevance = Relevance(analysis, cosines, scores, translated)
-        return extract(relevance.scored(paragraphs), _selected(read))
+        limit = word_limit(len(analysis.weights))
+        best = best_passages(relevance.scored(paragraphs), analysis.read, limit)
+        return answer_of(with_sides(best, read.sides))
 
     async def _generated(
         self, model: Generator, read: Consultation
@@ -164,14 +168,9 @@ async def _scored(read: Consultation, scorer: RelevanceModel) -> dict[int, float
     return {at: score for at, score in zip(order, scores, strict=True) if score is not None}
 
 
-def _selected(read: Consultation) -> str:
-    """Return the text that the reader has selected."""
-    return read.request.selection.text if read.request.selection else ""
-
-
 def _verifier(read: Consultation, split_sentences: SplitSentences) -> Verifier:
     analysis, language = read.analysis, read.analysis.language
-    selected = words(_selected(read))
+    selected = words(read.request.selection.text if read.request.selection else "")
     return Verifier(
         by_paragraph(read.context),
         analysis.terms,

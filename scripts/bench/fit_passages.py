@@ -27,7 +27,8 @@ from students import BOOKS
 from app.adapters.sentences import split_sentences
 from app.bootstrap.application import Application
 from app.bootstrap.question_file import read_questions
-from app.domain.answering.extractive import extract
+from app.domain.answering.extractive import answer_of, best_passages
+from app.domain.answering.passages import word_limit
 from app.domain.answering.relevance import Candidate, Features, Relevance, candidates
 from app.domain.book_id import BookId
 from app.domain.evaluation.gold_question import Question
@@ -93,7 +94,9 @@ class Case:
 
     def shown(self, weights: Features) -> tuple[bool, int]:
         """Return whether the passages have the key facts, or a gold paragraph; and their words."""
-        answer = extract(replace(self.relevance, weights=weights).scored(self.candidates))
+        scored = replace(self.relevance, weights=weights).scored(self.candidates)
+        limit = word_limit(len(self.relevance.question.weights))
+        answer = answer_of(best_passages(scored, limit=limit))
         text = "\n\n".join(one.text for one in answer.passages)
         if facts := self.question.key_facts:
             return has_facts(text, facts), word_count(text)

@@ -22,7 +22,7 @@ import os
 import random
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,9 +138,6 @@ async def asked_of(app: Application, options: argparse.Namespace) -> list[Questi
         Question(text, await app.embedder.embed_query(text), lexical.query_vector(text, "en"))
         for text in questions(options.data, options.questions)
     ]
-
-
-Ask = Callable[[Question], Awaitable[object]]
 
 
 def scopes(options: argparse.Namespace) -> Iterator[tuple[str, Callable[[], SearchFilter]]]:

@@ -66,11 +66,32 @@ def test_a_chapter_is_summarised_in_its_own_words(
     assert body["citations"][0]["permalink"].startswith("/cite/")
 
 
-def test_a_section_is_shown_by_its_number(chat: httpx.Client) -> None:
-    body = ask(chat, "What is in section 1.2?", "owls")
-    assert [one["heading_path"] for one in body["passages"]] == [["Owls", "1.2 Flight"]]
-    assert body["answer"].endswith("A fringe makes it silent. A talon grips.")
-    assert not ask(chat, "What is in section 1.3?", "owls")["answer"].endswith("grips.")
+def test_a_section_is_shown_by_its_number_or_heading(chat: httpx.Client) -> None:
+    for question in ("What is in section 1.2?", "flight"):
+        body = ask(chat, question, "owls")
+        assert [one["heading_path"] for one in body["passages"]] == [["Owls", "1.2 Flight"]]
+        assert body["answer"].endswith("A fringe makes it silent. A talon grips.")
+    for other in ("1.1", "1.3"):
+        assert not ask(chat, f"What is in section {other}?", "owls")["answer"].endswith("grips.")
+    # The sample book has no numbers below its chapters.
+    placed = ask(chat, "What is in section 4.2?")
+    assert {one["heading_path"][1] for one in placed["passages"]} == {"The vector space model"}
+
+
+def test_who_asks_for_more_is_not_told_the_same_again(chat: httpx.Client) -> None:
+    asked = "What is BM25?"
+    told = ask(chat, asked)["answer"]
+    history = [{"role": "user", "content": asked}, {"role": "assistant", "content": told}]
+    for question, again in (("tell me more", False), ("what does BM25 weight?", True)):
+        shown = ask(chat, question, history=history)["passages"][0]["text"]
+        assert (shown.splitlines()[0] in told) is again
+
+
+def test_a_part_is_named_by_its_title(chat: httpx.Client) -> None:
+    for question in ("Please summarise ranking with words", "summarise the chapter on ranking"):
+        assert ask(chat, question)["answer"].startswith(CHAPTER_4)
+    assert "A friend says" in ask(chat, "quiz me on why search")["answer"]
+    assert "document frequency" in ask(chat, "summarise inverse document frequency")["answer"]
 
 
 @pytest.mark.parametrize(

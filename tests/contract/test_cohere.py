@@ -10,12 +10,7 @@ from app.adapters.providers.cohere_chat import CohereGenerator
 from app.adapters.providers.cohere_client import COHERE, CohereClient, open_client
 from app.adapters.providers.http import Provider, retry_after
 from app.domain.cost import Units
-from app.domain.errors import (
-    ConfigError,
-    ProviderError,
-    ProviderRateLimited,
-    ProviderUnavailable,
-)
+from app.domain.errors import ConfigError, ProviderError, ProviderRateLimited, ProviderUnavailable
 from app.domain.generated_text.model_text import GeneratedCitation, GeneratedEnd
 from app.domain.prompts import NO_ANSWER
 from app.services.recording import recording

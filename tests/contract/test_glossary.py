@@ -16,6 +16,7 @@ from app.services.page_glossary import LookUpTerms
 from tests.fake_world import FakeIndex, make_chunk, passage
 from tests.made_chunks import made_manifest
 from tests.markdown_pages import read_text
+from tests.recorded_cases import case_lines
 
 
 def entry(term: str, text: str = "", paragraph_id: str = "") -> Passage:
@@ -33,39 +34,11 @@ def found(text: str, *terms: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(one.term, one.forms) for one in on_page]
 
 
-@pytest.mark.parametrize(
-    ("text", "terms", "expected"),
-    [
-        ("A posting list.", ["posting"], [("posting", ("posting",))]),
-        ("Postings and postings.", ["posting"], [("posting", ("Postings", "postings"))]),
-        ("Two indexes", ["index"], [("index", ("indexes",))]),
-        ("Reposting is not imposting.", ["posting"], []),
-        ("A stop word is stopped.", ["stop word", "stop"], [("stop word", ("stop word",))]),
-        ("Inverted\n  index", ["inverted index"], [("inverted index", ("Inverted\n  index",))]),
-        ("tf-idf is a weight", ["idf", "tf-idf"], [("tf-idf", ("tf-idf",))]),
-        ("it is; IT is", ["IT"], [("IT", ("IT",))]),
-        ("DNAs and dna", ["DNA"], [("DNA", ("DNAs",))]),
-        ("All the IT of it", ["all tables (IT)"], [("all tables (IT)", ("IT",))]),
-        ("an S, entropy (S)", ["entropy (S)"], [("entropy (S)", ("entropy",))]),
-        ("Zipf's law", ["Zipf"], [("Zipf", ("Zipf",))]),
-        ("bacteria and axes", ["bacterium", "axis"],
-         [("bacterium", ("bacteria",)), ("axis", ("axes",))]),
-        ("tests, testes", ["test", "testes"], [("test", ("tests",)), ("testes", ("testes",))]),
-        ("tests, testes", ["testes", "test"], [("test", ("tests",)), ("testes", ("testes",))]),
-        ("one posting", ["Postings"], [("Postings", ("posting",))]),
-        ("a dash: -a, --lib or lib", ["-a"], [("-a", ("-a",))]),
-        ("C, C# and C++.", ["C++", "C#"], [("C#", ("C#",)), ("C++", ("C++",))]),
-        ("a C compiler", ["C++", "C#"], []),
-        ("see .gitignore", [".gitignore"], [(".gitignore", (".gitignore",))]),
-        ("b, then a", ["a", "b"], [("b", ("b",)), ("a", ("a",))]),
-        ("anything", ["?!"], []),
-        ("", ["posting"], []),
-    ],
-)  # fmt: skip
-def test_terms_are_found_as_whole_words(
-    text: str, terms: Sequence[str], expected: list[tuple[str, tuple[str, ...]]]
-) -> None:
-    assert found(text, *terms) == expected
+@pytest.mark.parametrize(("given", "expected"), case_lines("glossary_terms"))
+def test_terms_are_found_as_whole_words(given: str, expected: str) -> None:
+    text, terms = given.split(" | ")
+    forms = [f"{term}: {' / '.join(forms)}" for term, forms in found(text, *terms.split(" / "))]
+    assert " | ".join(forms) == expected
 
 
 @pytest.mark.parametrize(

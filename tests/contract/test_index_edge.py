@@ -196,9 +196,7 @@ def write(home: Path, *texts: int) -> None:
 
 
 def test_a_generation_that_is_removed_while_it_is_read_is_not_damaged(
-    home: Path,
-    meanwhile: Callable[[Callable[[], None]], None],
-    caplog: pytest.LogCaptureFixture,
+    home: Path, meanwhile: Callable[[Callable[[], None]], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Two switches remove the generation that was current."""
     write(home, 1, 2)

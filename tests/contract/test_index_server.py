@@ -1,6 +1,6 @@
 """The server store: the requests it sends, what it makes of refusals, who may write."""
 
-from __future__ import annotations
+from __future__ import annotations  # gRPC's classes are generic only to mypy
 
 import asyncio
 import socket

@@ -128,7 +128,7 @@ def test_kills_lose_nothing_and_cost_nothing_twice(
 ) -> None:
     """A version is tried again until it is published; what was kept of it is not paid again."""
     folder, state, chance = tmp_path / "lamps", home / "state", random.Random(2026)
-    kills, worker = examples(20), worker_of(folder, state, double)
+    kills, worker = examples(12), worker_of(folder, state, double)
     write_version(folder, 0)
     worker.run()
     clean = asyncio.run(stored(EdgeIndex(state), BOOK))

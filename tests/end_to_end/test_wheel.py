@@ -7,12 +7,10 @@ import subprocess
 import sys
 import sysconfig
 import time
-import urllib.request
 import venv
 from pathlib import Path
-from typing import Any
-from urllib.error import URLError
 
+import httpx
 import pytest
 
 from tests.command_line import write_files
@@ -22,7 +20,7 @@ from tests.served_process import offline_environment
 PIP = [sys.executable, "-m", "pip"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The command `textbook-rag` of the installed wheel."""
     source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
@@ -42,40 +40,27 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin/textbook-rag"
 
 
-@pytest.fixture
-def outside(tmp_path: Path) -> dict[str, Any]:
-    """A folder and an environment that know nothing of the checkout."""
+def test_it_ingests_and_serves_outside_the_checkout(program: Path, tmp_path: Path) -> None:
+    """In a folder and an environment that know nothing of it."""
     environment = offline_environment(tmp_path / "rag") | {"PYTHONPATH": ""}
-    return {"cwd": tmp_path, "env": environment}
-
-
-def test_it_ingests_and_answers_outside_the_checkout(
-    program: Path, tmp_path: Path, outside: dict[str, Any]
-) -> None:
-    def run(*arguments: str) -> str:
-        printed: str = subprocess.check_output([program, *arguments], text=True, **outside)
-        return printed
-
     page = "# Owls\n\nOwls hunt small animals at night.\n"
     write_files(tmp_path / "owls", {"page.md": page})
-    assert json.loads(run("ingest", "owls", "--json"))["chunks"] == 1
-    answer = json.loads(run("ask", "When do owls hunt?", "--json"))
-    assert answer["citations"][0]["quote"] == "Owls hunt small animals at night."
-    assert str(ROOT) not in run("--version")
-
-
-def test_the_demo_serves_the_sample_book_with_its_widget(
-    program: Path, outside: dict[str, Any]
-) -> None:
+    ingest = (program, "ingest", "owls", "--json")
+    printed = subprocess.check_output(ingest, text=True, cwd=tmp_path, env=environment)
+    assert json.loads(printed)["chunks"] == 1
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-    demo = subprocess.Popen([program, "demo", "--port", port], **outside)
+    demo = subprocess.Popen([program, "demo", "--port", port], cwd=tmp_path, env=environment)
     try:
         address = f"http://127.0.0.1:{port}"
         await_server(demo, f"{address}/readyz")
-        for path in ("/", "/widget.js", "/v1/openapi.json", "/v1/books"):
-            with urllib.request.urlopen(f"{address}{path}") as response:
-                assert response.status == 200
+        for path in ("/", "/widget.js", "/v1/openapi.json"):
+            httpx.get(f"{address}{path}").raise_for_status()
+        books = httpx.get(f"{address}/v1/books").json()["books"]
+        assert {one["book"] for one in books} == {"owls", "small-book-of-search"}
+        asked = {"question": "When do owls hunt?", "book": "owls"}
+        answer = httpx.post(f"{address}/v1/chat", json=asked).json()
+        assert answer["citations"][0]["quote"] == "Owls hunt small animals at night."
     finally:
         demo.terminate()
         demo.wait(60)
@@ -84,8 +69,8 @@ def test_the_demo_serves_the_sample_book_with_its_widget(
 def await_server(process: subprocess.Popen[bytes], url: str) -> None:
     while process.poll() is None:
         try:
-            urllib.request.urlopen(url).close()
-        except URLError:
+            httpx.get(url)
+        except httpx.ConnectError:
             time.sleep(0.2)
         else:
             return

@@ -72,8 +72,9 @@ def test_citations_and_marks_stand_at_their_very_place(page: Page, site: str, cl
 def passage(
     text: str, marks: Sequence[Sequence[int]] = (), heading: str = "T", url: str = "/docs/t"
 ) -> dict[str, object]:
-    place = {"heading_path": [heading], "url": url, "permalink": f"/cite/p-1?book={BOOK}"}
-    return {"text": text, "marks": marks, "paragraph_ids": ["p-1"], **place}
+    place = {"paragraph_id": "p-1", "url": url, "permalink": f"/cite/p-1?book={BOOK}"}
+    shown = {"text": text, "marks": marks, "figures": [], "heading_path": [heading]}
+    return {"paragraph_ids": ["p-1"], **shown, **place}
 
 
 _STEPS = """\

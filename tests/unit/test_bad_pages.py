@@ -52,7 +52,8 @@ def test_elements_nested_100_000_deep_are_refused_by_name(tag: str, tmp_path: Pa
     ("html", "shown"),
     [
         ("<main><p>Eulen im Gebüsch".encode(), "Eulen im Gebüsch"),
-        ("<meta charset=iso-8859-1><main><p>Gebüsch".encode("latin-1"), "Gebüsch"),
+        (b"<meta charset=iso-8859-1><main><p>Geb\xfcsch \x96 \x80", "Gebüsch – €"),
+        ("<meta charset=utf-16><main><p>Gebüsch".encode("utf-16"), "Gebüsch"),
         ("<meta charset=shift_jis><main><p>梟".encode("shift_jis"), "梟"),
         ("<main><p>It’s old".encode("cp1252"), "It’s old"),
         ("<meta charset=no-such><main><p>Gebüsch".encode("latin-1"), "Gebüsch"),

@@ -9,17 +9,22 @@ import pytest
 from app.adapters.sentences import split_sentences
 from app.domain.answering.chapters import (
     MAX_SUMMARY_WORDS,
+    beginning,
     chapters_of,
+    named_sections,
     outline,
     page_of,
     summary,
     summary_sections,
+    with_sides,
 )
 from app.domain.answering.exercises import exercise_numbered, exercises
-from app.domain.answering.extractive import ExtractiveAnswer
+from app.domain.answering.extractive import ChosenPassage, ExtractiveAnswer
+from app.domain.answering.units import whole_unit
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
+from app.domain.terms import words
 from tests.command_line import write_files
 from tests.fake_world import chunk, in_order, passage
 from tests.fake_world import context_of as placed
@@ -47,8 +52,16 @@ FEW = ("Owls", "Bats", "101 cats", "Cats", "Dogs", "Hens", "Mice")
         (("前言", "第2章 猫头鹰", "第12章 蝙蝠"), [None, 2, 12], [1, 1, 1]),
         (("Preface", "Owls", "Bats", "Index"), [None, 1, 2, 3], [1] * 4),
         (FEW, [*range(1, 8)], [1] * 7),
+        (("The book", "Owls", "Owls", "Bats", "Bats"), [None, 1, 2], [1, 2, 2]),
     ],
-    ids=["title", "word before the number", "Chinese title", "place in the book", "few numbers"],
+    ids=[
+        "title",
+        "word before the number",
+        "Chinese title",
+        "place in the book",
+        "few numbers",
+        "single page",
+    ],
 )
 def test_a_chapter_has_the_number_of_its_title_or_place(
     titles: Sequence[str], numbers: list[int | None], lengths: list[int]
@@ -84,6 +97,16 @@ def test_a_group_of_groups_is_no_chapter(tmp_path: Path) -> None:
     files = {f"{name}.md": f"# Page {name}\n\nText.\n" for name in "abcd"} | {"mkdocs.yml": nav}
     chapters = [one.chapter for one in read_folder(write_files(tmp_path, files)).documents]
     assert chapters == ["Sight", "Hearing", "Hearing", "Page d"]
+
+
+def test_a_chapter_listed_by_its_file_has_the_title_of_the_page(tmp_path: Path) -> None:
+    listed = "{file: a, sections: [{file: b}]}, {file: c}"
+    toc = f"format: jb-book\nroot: index\nparts: [{{caption: Birds, chapters: [{listed}]}}]\n"
+    files = {f"{name}.md": f"# Page {name}\n\nText.\n" for name in ("index", *"abc")}
+    documents = read_folder(write_files(tmp_path, files | {"_toc.yml": toc})).documents
+    assert [one.chapter[-1] for one in documents] == [*"xaac"]
+    home = replace(page("index.md", 0, "Owls"), chapter="The book of owls")
+    assert [one.number for one in chapters_of([home, page("a.md", 1, "Owls")])] == [None, 1]
 
 
 def _under(
@@ -198,6 +221,54 @@ def test_a_lead_in_is_not_the_last_that_is_shown() -> None:
     hunt, eat = _under("Summary", "Owls hunt."), _under("Summary", "They eat:", paragraph_id="p-e")
     long = _under("Summary", "- " + "many owls " * 300, BlockKind.LIST, "p-list")
     assert summarised(placed(*in_order(hunt, eat, long))).text == "Owls hunt."
+
+
+def test_what_the_reader_will_learn_is_shown_only_if_there_is_nothing_else() -> None:
+    told = (
+        _under("Summary", "At the end of the page you should be able to:"),
+        _under("Summary", "Owls hunt."),
+    )
+    assert summarised(placed(*in_order(*told))).text == "Owls hunt."
+    assert summarised(placed(told[0])).text == told[0].text
+    assert beginning(text(("Wings", "Owls fly."))) is None
+
+
+CHUNKS = [chunk([passage("Text.", heading_path=path)], chunk_id=f"{at}") for at, path in enumerate(
+    [("Owls", "3.1 Wings"), ("Owls", "Wings", "Bones"), ("Bats", "Ears"), ("Bats", "Feet", "Ears")]
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "paths"),
+    [
+        ("owls", ["Owls"]),
+        ("Bones", ["Owls Wings Bones"]),
+        ("wings", []),
+        ("ears", []),
+        ("bird", []),
+        ("feet vs bones", ["Owls Wings Bones", "Bats Feet"]),
+        ("the difference between feet and bones", ["Owls Wings Bones", "Bats Feet"]),
+        ("feet and bones", []),
+        ("feet vs bones of cats", []),
+    ],
+)
+def test_sections_are_known_by_headings_that_no_other_has(asked: str, paths: list[str]) -> None:
+    def terms(text: str) -> frozenset[int]:
+        return frozenset(map(hash, {*words(text)} - {"the", "between", "and", "of"}))
+
+    found = named_sections(asked, CHUNKS, terms, "en")
+    assert [" ".join(one.path) for one in found] == paths
+
+
+def test_a_comparison_shows_the_beginning_of_the_side_that_is_missing() -> None:
+    wings, ears = (
+        text((one, f"{one} of owls. " * 12), (one, "More.")) for one in ("Wings", "Ears")
+    )
+    found, other = (ChosenPassage([whole_unit(one[0])]) for one in (wings, ears))
+    more = ChosenPassage([whole_unit(ears[1])])
+    shown = with_sides([found, found], [wings, ears])
+    assert [one.parts for one in shown] == [found.parts, [*other.parts, *more.parts], found.parts]
+    assert with_sides([found, more], [wings, ears]) == [found, more]
 
 
 TASKS = in_order(

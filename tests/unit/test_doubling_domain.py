@@ -32,7 +32,7 @@ from tests.attacking import steps
 from tests.chunking_documents import tools
 from tests.fake_world import context_of, in_order, passage, terms
 from tests.markdown_pages import as_book, read_page
-from tests.reading_patterns import PATTERNS, Pattern, inside, numbered, times
+from tests.reading_patterns import PATTERNS, numbered, patterns, times
 
 pytestmark = pytest.mark.attack
 
@@ -56,58 +56,24 @@ LARGER = 6
 SIGNS = str.maketrans("0123456789", "@#$%&;,!?+")
 
 
-def after(before: str, shape: Pattern, behind: str = "") -> Pattern:
-    return lambda size: before + shape(size) + behind
-
-
-SHAPES: Mapping[str, Pattern] = {
-    # Equal units, for code that counts, numbers or distinguishes repeats.
-    "equal paragraphs": times("The index holds the terms of the page.\n\n"),
-    "equal headings": times("## Exercises\n\n"),
-    "equal list items": times("- the same item of the list\n"),
-    "equal table rows": inside("| key | value |\n|---|---|\n", "| index | the terms |\n"),
-    "equal glossary entries": after("# Glossary\n\n", times("index\n: The list of terms.\n\n")),
-    "equal words": times("index "),
-    # The same with units that differ.
-    "paragraphs": PATTERNS["paragraphs"],
-    "headings": PATTERNS["headings"],
-    "sections": numbered("## Section №\n\nIt is of page №. Read it.\n\n"),
-    "lines of code": after("```rust\n", numbered("let index_№ = №;\n"), "```\n"),
-    "list items": PATTERNS["list items"],
-    "table rows": after("| key | value |\n|---|---|\n", numbered("| term № | of page № |\n")),
-    "table of a wide header": after(
-        f"| {'a word ' * 50} | value |\n|---|---|\n", numbered("| term № | № |\n")
-    ),
-    "glossary of one first word": after("# Glossary\n\n", numbered("index №\n: See №.\n\n")),
-    "glossary of signs": lambda size: (
-        "# Glossary\n\n" + numbered("№index\n: An index.\n\n")(size).translate(SIGNS)
-    ),
-    "a sentence over each formula": numbered("where we get\n\n$$\nx = №\n$$\n\n"),
-    "lead-ins": numbered("The following list shows №:\n\n- one\n- end\n\n"),
-    "footnotes": PATTERNS["footnotes and their uses"],
-    # One long unit.
-    "one paragraph": numbered("This is sentence № of it. "),
-    "one list item": after("- ", numbered("This is sentence № of it. ")),
-    "one table cell": inside("| a |\n|---|\n| ", "This is a sentence of it. ", "|\n"),
-    "one word": numbered("word№"),
-    "one admonition": after(":::note\n\n", numbered("This is sentence №.\n\n"), ":::\n"),
-    # Without full stops, capitals or blanks; with nothing else.
-    "no capitals and no stops": numbered("the index № holds terms "),
-    "stops alone": times(". . "),
-    "Chinese": numbered("索引保存每一页的词语№"),
-    "emoji": times("😀😁😂🦉"),
-    "code spans": numbered("`word№` and "),
-    "inline maths": numbered("the index of $x_{№}$ "),
-    "blanks in code": inside("```\na", " ", "b\n```\n"),
-    "blank lines in code": inside("```\na\n", "\n", "b\n```\n"),
-    "headings round an excluded block": lambda size: (
-        times("# Part\n\n")(size // 2) + "```\ncode\n```\n\n" + times("## A\n\n")(size // 2)
-    ),
-    "solutions": numbered(
-        "**Exercise №**\n\n<details><summary>Solution</summary>\n\nIt is so.\n\n</details>\n\n"
-    ),
-    "words in pairs": lambda size: " $x$ ".join(f"a{at % 50} {at % 7}" for at in range(size // 10)),
-}
+SHAPES = (
+    patterns("domain_growth")
+    | {
+        one: PATTERNS[one]
+        for one in ("paragraphs", "headings", "list items", "footnotes and their uses")
+    }
+    | {
+        "glossary of signs": lambda size: (
+            "# Glossary\n\n" + numbered("№index\n: An index.\n\n")(size).translate(SIGNS)
+        ),
+        "headings round an excluded block": lambda size: (
+            times("# Part\n\n")(size // 2) + "```\ncode\n```\n\n" + times("## A\n\n")(size // 2)
+        ),
+        "words in pairs": lambda size: " $x$ ".join(
+            f"a{at % 50} {at % 7}" for at in range(size // 10)
+        ),
+    }
+)
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,7 @@ CHUNKS = [
 
 
 def evaluate(
-    questions: list[Question],
-    request: EvaluationRequest | None = None,
-    context_tokens: int = 3_000,
+    questions: list[Question], request: EvaluationRequest | None = None, context_tokens: int = 3_000
 ) -> Evaluation:
     """Run with a clock that ticks by 1, 2, 3... milliseconds."""
     ticks = itertools.accumulate(itertools.chain([0.0], *((0.001 * n, 0.0) for n in range(1, 99))))

@@ -5,12 +5,7 @@ import asyncio
 import pytest
 
 from app.domain.answer import Answer, AnswerMode
-from app.domain.answering.exercises import (
-    Solutions,
-    asked_exercise,
-    explaining,
-    solutions_by_place,
-)
+from app.domain.answering.exercises import Solutions, asked_exercise, explaining, solutions_by_place
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind

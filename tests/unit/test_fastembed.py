@@ -45,9 +45,7 @@ def words_of(vector: Sequence[float], least: float) -> set[str]:
     return {word for word, value in zip(WORDS, vector, strict=False) if value >= least}
 
 
-async def test_a_text_alone_has_a_vector_of_length_1(
-    embedder: FastembedEmbedder,
-) -> None:
+async def test_a_text_alone_has_a_vector_of_length_1(embedder: FastembedEmbedder) -> None:
     owl, *_, again = await embed_documents(embedder, ["owl", *["mouse vole"] * 20, "owl"])
     assert owl == again == await embedder.embed_query("owl")
     assert len(owl) == embedder.dimension == DIMENSION
@@ -57,9 +55,7 @@ async def test_a_text_alone_has_a_vector_of_length_1(
     assert embedder.tariff.tokens_per_text == 64
 
 
-async def test_a_long_text_is_pooled_to_its_end(
-    embedder: FastembedEmbedder,
-) -> None:
+async def test_a_long_text_is_pooled_to_its_end(embedder: FastembedEmbedder) -> None:
     (vector,) = await in_context(embedder, " ".join(WORDS[5:]))
     assert words_of(vector, 0.01) == set(WORDS[5:])
 

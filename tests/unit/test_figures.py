@@ -54,6 +54,8 @@ def test_a_figure_belongs_to_paragraphs_that_hold_name_or_enclose_it(
     [
         ("Show me the picture of an owl", F, True),
         ("What does an owl look like?", F, True),
+        ("show me a map of the owl", F, True),
+        ("Enséñame el mapa de la owl", F, True),
         ("Wie sieht eine owl aus?", F, True),
         ("What is shown in Figure 2.1?", F, True),
         ("What is an owl?", F, False),

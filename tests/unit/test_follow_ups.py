@@ -11,6 +11,7 @@ from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Hit
 from tests.fake_world import World, chunk, passage, terms
+from tests.recorded_cases import case_lines
 
 LIGHT = passage(
     "Photosynthesis turns light energy into chemical energy. "
@@ -30,29 +31,9 @@ def test_terms_of_what_was_found_are_suggested_once_and_not_what_was_asked() -> 
     assert suggested("What is photosynthesis?", LIGHT) == ['What does "Chlorophyll" mean?']
 
 
-@pytest.mark.parametrize(
-    ("heading", "text", "question"),
-    [
-        ("Why do leaves fall in autumn?", "Because.", "Why do leaves fall in autumn?"),
-        ("2.1 Building the Index", "The index is written.", "How do I build the index?"),
-        ("Running a Search System", "It runs.", "How do I run a search system?"),
-        ("Splitting sentences", "Cut.", "How do I split sentences?"),
-        ("Using Rust with Your Editor", "In Rust, one edits.", "How do I use Rust with my editor?"),
-        ("How to choose a size", "Small.", "How do I choose a size?"),
-        ("Add a callback", "Write it.", "How do I add a callback?"),
-        ("Inverse Frequency", "An inverse frequency is a weight.",
-         'What does "inverse frequency" mean?'),
-        ("DNA and RNA", "RNA differs from DNA.", ""),
-        ("Building blocks", "They are small.", ""),
-        ("Running time", "It is long.", ""),
-        ("Loading and saving", "Both.", ""),
-        ("Defining and Using Structs", "Both.", ""),
-        ("Silent flight", "It makes no sound.", ""),
-    ],
-)  # fmt: skip
-def test_a_heading_is_suggested_if_it_makes_a_question(
-    heading: str, text: str, question: str
-) -> None:
+@pytest.mark.parametrize(("told", "question"), case_lines("suggested_headings"))
+def test_a_heading_is_suggested_if_it_makes_a_question(told: str, question: str) -> None:
+    heading, text = told.split(" | ")
     found = suggested("What is rain?", passage(text, heading_path=(heading,)))
     assert found == ([question] if question else [])
 

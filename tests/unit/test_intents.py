@@ -23,6 +23,7 @@ def requested(question: str) -> str:
         return ""
     number = intent.section or str(intent.chapter)
     part = intent.chapter.value if isinstance(intent.chapter, Here) else number
+    part += f" {intent.title}" * bool(intent.title)
     return f"{intent.kind} {intent.language} {part}" + f".{intent.exercise}" * bool(intent.exercise)
 
 

@@ -74,7 +74,8 @@ def name(case: dict[str, str]) -> str:
 
 def shown(pieces: Sequence[str]) -> str:
     policy, splitter = LinkPolicy(BOOK_TEXT), Splitter(split_sentences, "en")
-    units = [unit for piece in pieces for unit in splitter.feed(piece)] + splitter.close()
+    units = [unit for piece in pieces for unit in splitter.feed(piece)]
+    units += splitter.feed("", final=True)
     assert "".join(unit.text for unit in units) == "".join(pieces)
     return "".join(policy.shown(without_invisible(one.text), fence=one.fence) for one in units)
 

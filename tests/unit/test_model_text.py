@@ -13,6 +13,7 @@ from app.domain.prompts import (
     rewrite_messages,
 )
 from app.domain.retrieval.query import Turn
+from tests.recorded_cases import case_lines
 
 
 def read(text: ModelText, *deltas: str) -> str:
@@ -29,26 +30,7 @@ def received(*deltas: str, limit: int = MAX_CHARACTERS) -> str:
     return read(ModelText(limit), *deltas)
 
 
-REASONING = [
-    ("<think>Owls? Let me see.</think>\n\nOwls hunt.", "Owls hunt."),
-    ("<think></think>Owls hunt.", "Owls hunt."),
-    ("<think>\n\n</think>\n\nOwls hunt.", "Owls hunt."),
-    ("<THINKING>a < b</THINKING> Owls hunt.", "Owls hunt."),
-    ("<reasoning>a</reasoning><thought>b</thought>Owls hunt.", "Owls hunt."),
-    ("<think>It never ends, says the <b>book</b>", ""),
-    ("Owls hunt. <think>And mice?", "Owls hunt. "),
-    ("The user asks for owls.</think>\n\nOwls hunt.", "Owls hunt."),
-    ("First.</think>Second.</think>Owls hunt.", "Owls hunt."),
-    ("<think>a<think>b</think>c</think>Owls hunt.", "Owls hunt."),
-    ("A.\n\n<think>x</think>B.", "A.\n\nB."),
-    ("The tag `<think>` opens, `</think>` closes it.",) * 2,
-    ("if a<b then <i>c</i> <thin",) * 2,
-    ("ends with `",) * 2,
-    ("ends with <",) * 2,
-]
-
-
-@pytest.mark.parametrize(("sent", "left"), REASONING)
+@pytest.mark.parametrize(("sent", "left"), case_lines("reasoning"))
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000])
 def test_reasoning_is_left_out_however_the_stream_is_cut(sent: str, left: str, size: int) -> None:
     assert received(*(sent[at : at + size] for at in range(0, len(sent), size))) == left

@@ -69,6 +69,11 @@ def test_a_title_above_text_is_not_a_heading_below_it() -> None:
     ]
 
 
+def test_a_page_of_sections_without_a_title_is_named_by_its_file() -> None:
+    page = read_text("## Ears\n\nThey hear.\n\n## Eyes\n", file="3. Barn owl.md")
+    assert (page.title, page.blocks[0].heading_path) == ("3. Barn owl", ("3. Barn owl", "Ears"))
+
+
 def test_pages_that_share_a_title_name_their_chapter(tmp_path: Path) -> None:
     pages = {
         f"{one}/{name}.md": f"# {name}\n" for one in ("Owls", "Bats") for name in (one, "Food")
@@ -119,7 +124,7 @@ def test_markdown_becomes_blocks(page: str, blocks: str, tmp_path: Path) -> None
     ],
 )
 def test_labels_of_tabs_are_in_the_text(site: Site, tab: str) -> None:
-    two = read_text(tab.format("Windows", "winget") + tab.format("Ubuntu", "apt"), site=site)
+    two = read_text(tab.format("*Windows*", "winget") + tab.format("Ubuntu", "apt"), site=site)
     assert [one.text for one in two.blocks] == ["Windows:", "winget owl", "Ubuntu:", "apt owl"]
 
 

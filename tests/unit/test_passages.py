@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.answer import AnswerPassage
-from app.domain.answering.passages import MAX_ANSWER_WORDS, MAX_PASSAGES
+from app.domain.answering.passages import MAX_ANSWER_WORDS, MAX_BLOCK_WORDS, MAX_PASSAGES
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.scripts import word_count
@@ -76,11 +76,27 @@ def test_what_is_shown_already_is_not_shown_again() -> None:
     assert [one.text for one in found.passages] == [first.text, other.text]
 
 
-def test_a_paragraph_is_not_shown_without_what_it_announces() -> None:
+def test_a_sentence_is_not_shown_without_what_it_announces() -> None:
     told = in_section("Tokens are sorted by their bytes.", "told")
-    hanging = in_section("Here we sort the tokens. The tokens are sorted by this code:", "hanging")
-    found = extracted("How are the tokens sorted by code?", hanging, told)
-    assert [one.text for one in found.passages] == [told.text]
+    alone = in_section("The tokens are sorted by this code:", "alone")
+    ending = in_section("Here we sort the tokens. The tokens are sorted by this code:", "ending")
+    found = extracted("How are the tokens sorted by code?", alone, ending, told)
+    assert {one.text for one in found.passages} == {told.text, "Here we sort the tokens. \u2026"}
+
+
+def test_of_a_lead_in_the_last_sentence_is_shown_unless_it_answers_itself() -> None:
+    lead = passage(f"{FILLER}The tokens are sorted like this:", "p-lead")
+    listed = passage("- by their bytes\n- by their length", "p-list", BlockKind.LIST)
+    (shown,) = extracted("by their bytes or length?", lead, listed).passages
+    assert shown.text == f"\u2026 The tokens are sorted like this:\n\n{listed.text}"
+    (shown,) = extracted("tokens sorted by bytes", lead, listed).passages
+    assert shown.text.startswith("Other things")
+
+
+def test_a_long_paragraph_is_shortened_to_the_words_that_are_left() -> None:
+    told = [in_section(f"The owl {at} hunts mice. {FILLER}{FILLER}", str(at)) for at in range(3)]
+    first, second = extracted("Which mice does the owl hunt?", *told).passages
+    assert MAX_BLOCK_WORDS // 2 < word_count(second.text) < word_count(first.text)
 
 
 def test_a_sentence_that_a_listing_completes_is_shown_with_it() -> None:
@@ -166,14 +182,14 @@ def test_a_list_of_links_is_never_shown() -> None:
     assert extracted("How do owls hunt mice?", plain).passages
 
 
-def test_a_paragraph_that_ends_with_a_question_is_shown_with_the_next_one_or_not_at_all() -> None:
+def test_a_question_at_the_end_of_a_paragraph_is_shown_with_the_next_one_or_not_at_all() -> None:
     asking = passage("Owls hunt mice at night. How do owls find mice in the dark?", "p-asking")
     reply = passage("Their ears hear each step.", "p-reply")
     (shown,) = extracted("How do owls find mice at night?", asking, reply).passages
     assert shown.paragraph_ids == ("p-asking", "p-reply")
     told = in_section("Owls hunt mice by their ears.", "told")
     found = extracted("How do owls find mice at night?", asking, told)
-    assert [one.text for one in found.passages] == [told.text]
+    assert found.passages[0].text == "Owls hunt mice at night. \u2026"
 
 
 def test_a_caption_is_shown_beside_a_text_but_not_alone() -> None:

@@ -104,6 +104,7 @@ def test_circles_of_links_end(folder: Path) -> None:
     (folder / "docs/again").symlink_to(folder)
     (folder / "docs/x.md").symlink_to("y.md")
     (folder / "docs/y.md").symlink_to("x.md")
+    (folder / "404.html").symlink_to("nowhere.html")
     text, warnings = read(folder)
     assert text.count("source=") == 1
     named = {one.partition(":")[0] for one in warnings}

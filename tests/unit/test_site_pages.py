@@ -78,6 +78,15 @@ def test_a_page_of_the_whole_book_is_left_out_even_if_it_is_listed(tmp_path: Pat
     assert site.left_out == {REPEATED: ["all.html"]}
 
 
+def test_pages_of_classes_that_inherit_most_of_their_text_stay(tmp_path: Path) -> None:
+    inherited = "".join(f"<p>{prose(f'method {at}')}</p>" for at in range(20))
+    names = [f"{at}.html" for at in range(9)]
+    folder = write_files(
+        tmp_path, {name: page(f"<p>{prose(name)}</p>{inherited}") for name in names}
+    )
+    assert files(only(folder)) == names
+
+
 def test_a_page_that_is_too_large_is_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +173,18 @@ def test_notes_around_most_pages_are_left_out_and_counted(
         "Owl 0 Owl 0 hunts.",
         [f"{count} blocks left out that most pages begin or end with"],
     )
+
+
+def test_the_site_s_name_above_each_page_is_no_title(tmp_path: Path) -> None:
+    pages = {
+        f"{one}.html": page(
+            f"<div><h1>Birds</h1></div><h2 id=a>Owl {one}</h2><h3>Eyes</h3><p>{one}"
+        )
+        for one in ("index", *range(9))
+    }
+    last = read_folder(write_files(tmp_path, pages)).documents[-1]
+    assert (last.title, last.chapter) == ("Owl 8", "Owl 8")
+    assert [one.heading_path for one in last.blocks] == [("Owl 8",), *[("Owl 8", "Eyes")] * 2]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from app.domain.retrieval.standalone import (
 )
 from app.domain.terms import words
 from app.services.lexical import LexicalEncoder
+from tests.recorded_cases import case_lines
 
 HISTORY = (
     Turn("user", "What is a stack?"),
@@ -59,30 +60,12 @@ def test_an_independent_question_is_embedded_alone_and_its_background_counts_les
     assert found.background[0] == ("And a queue?", INDEPENDENT_FACTOR)
 
 
-@pytest.mark.parametrize(
-    ("question", "own_terms", "language", "leans"),
-    [
-        ("How much memory do arrays need in practice today?", 5, "en", False),
-        ("What is the origin of that clever ranking function?", 5, "en", True),
-        ("That ranking function rewards which long documents?", 5, "en", True),
-        ("Show me the code that merges two postings lists", 6, "en", False),
-        ("Why are inverted lists compressed on large disks?", 5, "en", False),
-        ("Library parking", 2, "en", True),  # hardly any term of its own
-        ("¿Cuánta memoria necesitan ellas en la práctica hoy?", 5, "es", True),
-        ("Wie viel Speicher brauchen dieselben Felder heute dafür?", 5, "de", True),
-        ("Wie groß ist das kleinste Feld heute im Speicher?", 5, "de", False),
-        ("Welches Feld, das heute belegt ist, fehlt noch einmal?", 5, "de", False),
-        ("Combien de mémoire leur faut-il en pratique ?", 5, "fr", True),
-        ("Quanta memória elas precisam na prática hoje?", 5, "pt", True),
-        ("Сколько памяти им нужно на практике?", 5, "ru", False),  # no list: few terms decide
-        ("Itinerary planning for theses", 4, "en", False),  # parts of words are no pronouns
-    ],
-)
-def test_pronouns_and_few_terms_tell_a_question_that_leans(
-    question: str, own_terms: int, language: str, leans: bool
-) -> None:
-    found = standalone(question, HISTORY, lambda _: own_terms, language)
-    assert (found.question != question) is leans
+@pytest.mark.parametrize(("asked", "expected"), case_lines("leaning_questions"))
+def test_pronouns_and_few_terms_tell_a_question_that_leans(asked: str, expected: str) -> None:
+    """Parts of words are no pronouns; in a language without a list of them few terms decide."""
+    language, own_terms, question = asked.replace(" |", "", 1).split(" ", 2)
+    found = standalone(question, HISTORY, lambda _: int(own_terms), language)
+    assert ("leans" if found.question != question else "stands alone") == expected
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from app.domain.document import BlockKind
 from app.domain.generated_text.model_text import GeneratedCitation, GeneratedText
 from app.domain.terms import names, numbers, words
 from tests.fake_world import context_of, in_order, passage, terms
+from tests.recorded_cases import case_lines
 
 EYES = passage(
     "The barn owl hunts at night. Its eyes hold 2,500 rods, as Martin counted in Berlin. "
@@ -63,26 +64,7 @@ def quoted(checked: Verifier, claim: str, paragraph_id: str = "p-eyes", around: 
     return found.text if found else ""
 
 
-@pytest.mark.parametrize(
-    ("claim", "quote"),
-    [
-        ("barn owls hunt by night", "The barn owl hunts at night."),
-        ("its eyes hold 2500 rods", "Its eyes hold 2,500 rods, as Martin counted in Berlin."),
-        ("270 degrees", "They cannot turn, so the bird turns its head by 270 degrees."),
-        (
-            "The barn owl hunts at night and has rods that Martin counted.",
-            "The barn owl hunts at night. Its eyes hold 2,500 rods, as Martin counted in Berlin.",
-        ),
-        ("It is said that its eyes hold 3,500 rods", ""),
-        ("It is said that its eyes hold three rods", ""),
-        ("It is said that Hubel counted the rods of its eyes", ""),
-        ("It is said that the rods of its eyes, counted at MIT", ""),
-        ("It is said that parrots learn to speak", ""),
-        ("As Athena knows, Owls hunt at night", ""),
-        ("It is said that the", ""),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("claim", "quote"), [*case_lines("supporting_quotes"), ("", "")])
 def test_quote_is_the_shortest_run_of_sentences_that_bears_the_claim(
     claim: str, quote: str
 ) -> None:
@@ -183,24 +165,8 @@ def test_names_are_capitals_where_no_sentence_begins(text: str, found: set[str])
 
 
 @pytest.mark.parametrize(
-    ("sentence", "paragraph_id"),
-    [
-        (SAID, "p-leaves"),
-        ("Monocots have a parallel venation.", "p-veins"),
-        ("A plant's stem connects its roots to its leaves.", "p-stems"),
-        ("There are 250,000 plants that have flowers.", "p-veins"),
-        ("The leaves of plants in rainforests have larger surfaces than those in deserts.", ""),
-        ("Some 350,000 plants have flowers.", ""),
-        ("Most leaves are green, as Ingenhousz wrote, due to chlorophyll in the cells.", ""),
-        ("To the roots the leaves are connected by water, and the plant helps transport the stem.",
-         ""),
-        ("Leaves are the main sites, leaves are the main sites, and leaves are the main sites.",
-         ""),
-        ("Leaves and stems", ""),
-        ("Yes.", ""),
-        ("", ""),
-    ],
-)  # fmt: skip
+    ("sentence", "paragraph_id"), [*case_lines("attributed_sentences"), ("", "")]
+)
 def test_sentence_goes_to_the_paragraph_that_says_it(sentence: str, paragraph_id: str) -> None:
     """Not to one on its topic, with other numbers or names, or with its terms in another order."""
     quote = verifier(*PLANTS).attribute(sentence)
@@ -288,3 +254,21 @@ def test_no_marker_makes_a_supported_answer_unsupported(marker: str) -> None:
         assert builder.text.startswith(SAID[:-1])
         assert [one.supported for one in builder.statements] == [True]
         assert builder.citations[0].paragraph_id == "p-leaves"
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("Photosynthesis happens mainly in the leaves.\n[1]\n",
+         "Photosynthesis happens mainly in the leaves."),
+        ("[Leaves](https://evil.example) are the main site of photosynthesis [1], it is said.",
+         "Leaves are the main site of photosynthesis, it is said."),
+    ],
+    ids=["on a line of its own", "behind a link that was removed"],
+)  # fmt: skip
+def test_a_marker_cites_its_source_for_the_whole_sentence(text: str, claim: str) -> None:
+    builder = CitedAnswerBuilder(verifier(*PLANTS))
+    builder.take(GeneratedText(text, ("p-leaves",)))
+    builder.close()
+    (citation,) = builder.citations
+    assert builder.text[citation.start : citation.end] == claim

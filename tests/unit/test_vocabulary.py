@@ -14,6 +14,7 @@ from app.services.analyse_question import AnalyseQuestion
 from app.services.vocabulary import MOST_BOOKS, closest, cognates, correctable
 from tests.fake_world import FakeEmbedder, FakeIndex, World, make_chunk, passage, retrieving
 from tests.made_chunks import made_manifest
+from tests.recorded_cases import case_lines
 
 BOOK = {
     "photosynthesis": (9, "photosynthesis"),
@@ -24,28 +25,12 @@ BOOK = {
     "months": (7, "months"),
     "usstate": (3, "UsState"),
     "cycle": (5, "cycle"),
+    "validation": (1, "validation"),
+    "validación": (2, "validación"),
 }
 
 
-@pytest.mark.parametrize(
-    ("word", "right"),
-    [
-        ("photosythesis", "photosynthesis"),
-        ("Photosythesis", "photosynthesis"),
-        ("clousure", "closure"),
-        ("fotosynthesis", "photosynthesis"),
-        ("eukariotes", "eukaryotes"),
-        ("createAsyncThnk", "createAsyncThunk"),
-        ("useState", ""),
-        ("nebula", ""),
-        ("sonths", ""),
-        ("monhts", "months"),
-        ("moth", ""),
-        ("uneukaryotes", ""),
-        ("cycel", "cycle"),
-        ("cycla", ""),
-    ],
-)
+@pytest.mark.parametrize(("word", "right"), case_lines("misspelled_words"))
 def test_a_misspelled_word_is_replaced_by_the_most_similar_word(word: str, right: str) -> None:
     assert closest(word, BOOK) == right
 

@@ -32,8 +32,7 @@ def download(name: str, folder: Path, announce: Callable[[str], None]) -> None:
         for one in kind.list_supported_models()
     }
     if name not in known:
-        message = f"fastembed has no model {name}; it has {', '.join(sorted(known))}"
-        raise ConfigError(message)
+        raise ConfigError(f"fastembed has no model {name}; it has {', '.join(sorted(known))}")
     kind, gigabytes = known[name]
     announce(f"{name}, {1_000 * gigabytes:.0f} MB, in {folder}")
     load(kind, name, folder, lazy_load=True, local_files_only=False)
@@ -61,5 +60,4 @@ def load(kind: Callable[..., _Model], name: str, folder: Path, **options: object
     except Exception as error:  # the errors of onnxruntime and of HTTP clients share no class
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         failed = f"the model {name} cannot be loaded from {folder} (RAG_MODELS)"
-        message = f"{failed}: {reason}; {_SETUP}"
-        raise ConfigError(message) from error
+        raise ConfigError(f"{failed}: {reason}; {_SETUP}") from error

@@ -3,12 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from app.adapters.providers.chat import Body, ChatModel, Response
-from app.adapters.providers.http import (
-    Event,
-    field_of,
-    text_of,
-    usage_of,
-)
+from app.adapters.providers.http import Event, field_of, text_of, usage_of
 from app.domain.characters import well_formed
 from app.domain.generated_text.model_text import GeneratedCitation, GeneratorEvent, ModelText
 from app.domain.prompts import ANSWER_FROM_DOCUMENTS, answer_messages, visible

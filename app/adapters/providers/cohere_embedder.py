@@ -80,11 +80,10 @@ class CohereEmbedder:
         """
         self.space, other = vector_space(documents.model), vector_space(questions.model)
         if other != self.space:
-            message = (
+            raise ConfigError(
                 f"RAG_COHERE_EMBED_MODEL: the vectors of {documents.model} and {questions.model} "
                 "are not comparable; give one model, or two of one vector space"
             )
-            raise ConfigError(message)
         # Models up to version 3 have one dimension, later ones offer several.
         version = re.search(r"-v(\d+)", self.space)
         fixed = version is not None and int(version[1]) <= 3
@@ -142,8 +141,7 @@ class CohereEmbedder:
                 call.bill(Units(input_tokens=tokens))
             rows = response.embeddings.float_ or []
             if len(rows) != len(texts):
-                message = f"Cohere sent {len(rows)} vectors for {len(texts)} texts"
-                raise ProviderError(message)
+                raise ProviderError(f"Cohere sent {len(rows)} vectors for {len(texts)} texts")
             return [self._vector(row, text) for row, text in zip(rows, texts, strict=True)]
 
     def _vector(self, row: Sequence[float | None], text: str) -> Vector:

@@ -81,6 +81,5 @@ def _scores(response: V2RerankResponse, count: int) -> Sequence[float | None]:
     scores = {one.index: one.relevance_score for one in response.results}
     sound = all(at in range(count) and 0.0 <= score <= 1.0 for at, score in scores.items())
     if not (scores and sound):
-        message = "Cohere could not rerank: its ranking is invalid"
-        raise ProviderError(message)
+        raise ProviderError("Cohere could not rerank: its ranking is invalid")
     return [scores.get(at) for at in range(count)]

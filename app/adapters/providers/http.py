@@ -70,14 +70,14 @@ class Provider:
         try:
             yield
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            message = f"{self.url_setting} is not an http(s) URL"
-            raise ConfigError(message) from error
+            raise ConfigError(f"{self.url_setting} is not an http(s) URL") from error
         except (TimeoutError, httpx.HTTPError, aiohttp.ClientError) as error:
             # The error's text is left out: it may contain the request's headers with the API key.
-            reason = f"the connection broke ({type(error).__name__}; {self.url_setting})"
+            cause = error.__cause__ or error  # the transport calls all of them ConnectTimeout
+            reason = f"the connection broke ({type(cause).__name__}; {self.url_setting})"
             if isinstance(error, TimeoutError | httpx.ReadTimeout):
                 reason = "no answer in time"
-            elif isinstance(error, httpx.ConnectError):
+            elif isinstance(cause, aiohttp.ClientConnectorError):
                 reason = f"no connection (check the network and {self.url_setting})"
             raise ProviderUnavailable(f"{self.name} could not {action}: {reason}") from error
         except self.invalid as error:
@@ -102,8 +102,7 @@ class Provider:
             wait = _MONTHLY_WAIT if _PER_MONTH.search(said) else wait
             raise ProviderRateLimited(message, wait, status=status, said=said)
         if status in _TRANSIENT or status >= 500:
-            message = f"{self.name} failed (HTTP {status})"
-            raise ProviderUnavailable(message, wait, status=status)
+            raise ProviderUnavailable(f"{self.name} failed (HTTP {status})", wait, status=status)
         message = f"{self.name} refused the call (HTTP {status})"
         raise ProviderRejected(message, status=status, said=said)
 
@@ -121,8 +120,7 @@ async def connect(
     if key is not None:
         key = key.strip()
         if not (key and key.isascii() and key.isprintable()):
-            message = f"the key of {name} has invalid characters: set {key_setting} again"
-            raise ConfigError(message)
+            raise ConfigError(f"the key of {name} has invalid characters: set {key_setting} again")
         headers["Authorization"] = f"Bearer {key}"
     timeout = httpx.Timeout(_SECONDS, read=None)
     # With many calls open, aiohttp's transport takes a fifth of the CPU time of httpx's own.

@@ -30,7 +30,7 @@ from app.adapters.qdrant.payload import (
     to_payload,
 )
 from app.domain.book_id import BookId
-from app.domain.errors import IndexUnreadable, InputError, RagError
+from app.domain.errors import IndexUnreadable, InputError
 from app.domain.indexed_book import BookManifest, IndexPoint, Snapshot
 from app.domain.ledger import Ledger, from_lines, to_lines
 from app.domain.retrieval.query import SparseVector
@@ -99,10 +99,8 @@ class NewBackup:
         self.books.append(manifest)
 
     def add_state(self, file: Path) -> None:
-        """Add a file of `folder`, and delete it there."""
         self.archive.write(file, _STATE + file.name)
         self.state.append(file.name)
-        file.unlink()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +159,6 @@ def _bad_backup(path: Path) -> Iterator[None]:
     """Raise InputError for any error that reading a foreign file can cause."""
     try:
         yield
-    except RagError:
-        raise
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (
         OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError,
         LookupError, TypeError, ValueError, AttributeError,

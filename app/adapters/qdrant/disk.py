@@ -127,8 +127,7 @@ def copy_if_needed(shard: Path) -> tempfile.TemporaryDirectory[str] | None:
     if shutil.disk_usage(parent).free < size_on_disk(shard) + _RESERVE:
         if why == "full" and shutil.disk_usage(shard).free >= _REWRITTEN:
             return None
-        message = f"{parent}: no room for a copy of {shard}, whose disk is {why}"
-        raise StorageError(message)
+        raise StorageError(f"{parent}: no room for a copy of {shard}, whose disk is {why}")
     copy = tempfile.TemporaryDirectory(prefix="textbook-rag-index-")
     shutil.copytree(shard, copy.name, copy_function=copy_sparse, dirs_exist_ok=True)
     for path in (Path(copy.name), *Path(copy.name).rglob("*")):

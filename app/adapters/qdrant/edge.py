@@ -53,11 +53,7 @@ class EdgeIndex:
 
     @in_thread
     def search(
-        self,
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
+        self, dense: Vector | None, sparse: SparseVector | None, limit: int, filter: SearchFilter
     ) -> Candidates:
         if sparse is not None:
             sparse = self._weighted(sparse, filter.books)
@@ -98,8 +94,7 @@ class EdgeIndex:
         with self._changing(book) as folder:
             current, *previous = folder.kept()
             if not previous:
-                message = f"book {folder.book!r} has no previous generation to go back to"
-                raise InputError(message)
+                raise InputError(f"book {folder.book!r} has no previous generation to go back to")
             before = folder.stored(previous[0])
             before.check()
             kept = {current}.intersection(folder.sound())

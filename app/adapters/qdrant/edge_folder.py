@@ -203,11 +203,10 @@ class BookFolder:
             with file:
                 file.seek(0)
                 holder = file.read(200).strip() or "just started"
-            message = (
+            raise IndexBusy(
                 f"book {self.book!r} is being written by another run ({holder}): wait for it to "
                 "end, or stop it"
-            )
-            raise IndexBusy(message) from error
+            ) from error
         started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         file.truncate(0)
         file.write(f"process {os.getpid()}, started {started}\n")

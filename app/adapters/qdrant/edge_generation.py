@@ -123,8 +123,7 @@ class Generation:
             # Unreadable if it was removed: the engine creates the files of a shard anew.
             folder.stored(number)
             if (found := count(shard)) != chunks:
-                message = f"{path}: {found} chunks are there, not {chunks}"
-                raise IndexUnreadable(message)
+                raise IndexUnreadable(f"{path}: {found} chunks are there, not {chunks}")
             return cls(stored, shard, TermStatistics.read(path / TERMS), copy)
 
     @classmethod

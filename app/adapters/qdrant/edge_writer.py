@@ -94,8 +94,7 @@ class EdgeWriter:
     def _running(self) -> Iterator[edge.EdgeShard]:
         with self._step:
             if self._lock.closed:
-                message = f"this generation of book {self._book!r} has already ended"
-                raise StorageError(message)
+                raise StorageError(f"this generation of book {self._book!r} has already ended")
             try:
                 with storage_errors(self._folder.path):
                     yield self._shard  # type: ignore[misc]  # None only while it is created

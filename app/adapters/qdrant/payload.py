@@ -96,21 +96,19 @@ def in_reading_order(records: Iterable[tuple[str, Mapping[str, object] | None]])
 def check_dimension(book: BookId, model: str, expected: int, got: int) -> None:
     """Raise IndexMismatch unless a vector has as many dimensions as the index."""
     if expected != got:
-        message = (
+        raise IndexMismatch(
             f"book {book!r} is indexed with {expected} dimensions (model {model}), but the vector "
             f"has {got}: use the model of the index, or ingest the book again"
         )
-        raise IndexMismatch(message)
 
 
 def check_count(book: BookId, found: int, expected: int) -> None:
     """StorageError unless the new generation has as many chunks as the book."""
     if found != expected:
-        message = (
+        raise StorageError(
             f"book {book!r}: {found} chunks are in the new index, but the book has "
             f"{expected}: not published"
         )
-        raise StorageError(message)
 
 
 def manifest_to_json(manifest: BookManifest) -> dict[str, object]:
@@ -120,8 +118,7 @@ def manifest_to_json(manifest: BookManifest) -> dict[str, object]:
 def manifest_from_json(data: object, where: str) -> BookManifest:
     """Read a manifest. IndexUnreadable, naming `where`, if it is not a manifest of this layout."""
     if not isinstance(data, dict) or data.get("layout") != LAYOUT:
-        message = f"{where}: not an index of layout {LAYOUT}; ingest the book again"
-        raise IndexUnreadable(message)
+        raise IndexUnreadable(f"{where}: not an index of layout {LAYOUT}; ingest the book again")
     try:
         return _MANIFEST.validate_python(data)
     except ValidationError as error:

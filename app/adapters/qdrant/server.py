@@ -19,12 +19,7 @@ from app.adapters.qdrant.payload import (
 )
 from app.adapters.qdrant.server_catalogue import Catalogue, damage
 from app.adapters.qdrant.server_client import public_address
-from app.adapters.qdrant.server_points import (
-    BATCH,
-    Scope,
-    ServerStore,
-    point_id,
-)
+from app.adapters.qdrant.server_points import BATCH, Generations, ServerStore, point_id
 from app.adapters.qdrant.server_records import BookRecord, Records
 from app.adapters.qdrant.server_writer import ServerWriter, create_collections, delete_others
 from app.domain.book_id import BookId
@@ -74,30 +69,26 @@ class ServerIndex:
         return writer
 
     async def search(
-        self,
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
+        self, dense: Vector | None, sparse: SparseVector | None, limit: int, filter: SearchFilter
     ) -> Candidates:
-        found, before = Candidates(), list[Scope]()
+        found, before = Candidates(), list[Generations]()
         while not (found.dense or found.sparse):
             if before:  # two switches since the look-up may have deleted the points
                 self._catalogue.look_again()
             books = await self._catalogue.served(filter.books)
-            if (scopes := self._scopes(books)) == before:
+            if (searched := self._current(books)) == before:
                 break
-            before = scopes
+            before = searched
             for manifest in (one.generations[0].manifest for one in books):
                 if dense is not None:
                     check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-            each = [await one.search(dense, sparse, limit, filter) for one in scopes]
+            each = [await one.search(dense, sparse, limit, filter) for one in searched]
             found = Candidates.best(each, limit)
         return found
 
     async def best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
         best = [0.0] * len(terms)
-        for one in self._scopes(await self._catalogue.served(books)):
+        for one in self._current(await self._catalogue.served(books)):
             best = list(map(max, best, await one.best_scores(terms)))
         return best
 
@@ -120,7 +111,7 @@ class ServerIndex:
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         found = []
-        for one in self._scopes(await self._catalogue.served(filter.books)):
+        for one in self._current(await self._catalogue.served(filter.books)):
             records = self._store.scroll(one.collection, one.condition(filter))
             found += [from_payload(record.payload) async for record in records]
         return sorted(found, key=lambda chunk: (chunk.book, chunk.chunk_id))
@@ -143,8 +134,7 @@ class ServerIndex:
         record = await self._record(book)
         record.require_free()
         if len(record.generations) < 2:
-            message = f"book {book!r} has no previous generation to go back to"
-            raise InputError(message)
+            raise InputError(f"book {book!r} has no previous generation to go back to")
         current, previous = record.generations
         if fault := await damage(self._store, previous):
             raise StorageError(fault)
@@ -155,10 +145,10 @@ class ServerIndex:
 
     async def snapshot(self, book: BookId) -> Snapshot:
         served = await self._catalogue.served([book])
-        (scope,) = self._scopes(served)
-        return Snapshot(served[0].generations[0].manifest, self._in_reading_order(scope))
+        (current,) = self._current(served)
+        return Snapshot(served[0].generations[0].manifest, self._in_reading_order(current))
 
-    async def _in_reading_order(self, one: Scope) -> AsyncIterator[list[IndexPoint]]:
+    async def _in_reading_order(self, one: Generations) -> AsyncIterator[list[IndexPoint]]:
         records = self._store.scroll(one.collection, one.condition(), list(ORDER_FIELDS))
         ids = in_reading_order([(str(found.id), found.payload) async for found in records])
         for start in range(0, len(ids), BATCH):
@@ -179,10 +169,10 @@ class ServerIndex:
             raise BookNotFound.of(book)
         return record
 
-    def _scopes(self, books: Sequence[BookRecord]) -> list[Scope]:
+    def _current(self, books: Sequence[BookRecord]) -> list[Generations]:
         """Return the books' current generations, by collection."""
         found: dict[str, dict[str, BookId]] = defaultdict(dict)
         for one in books:
             current = one.generations[0]
             found[self._store.points(current.manifest.dimension)][current.key] = one.book
-        return [Scope(self._store, collection, keys) for collection, keys in found.items()]
+        return [Generations(self._store, collection, keys) for collection, keys in found.items()]

@@ -16,8 +16,8 @@ from qdrant_client import models
 
 from app.adapters.qdrant.payload import index_point
 from app.adapters.qdrant.server_errors import check_version
-from app.adapters.qdrant.server_points import GENERATION_FIELD, Scope, ServerStore, match_any
-from app.adapters.qdrant.server_records import BookRecord, Records, StoredGeneration
+from app.adapters.qdrant.server_points import GENERATION_FIELD, Generations, ServerStore, match_any
+from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
 from app.domain.indexed_book import BookList, BookManifest, Damage, IndexPoint
@@ -118,7 +118,7 @@ class Catalogue:
 
 
 async def missing_points(
-    store: ServerStore, generations: Sequence[StoredGeneration]
+    store: ServerStore, generations: Sequence[GenerationRecord]
 ) -> dict[str, str]:
     """Count the points; return the faults of the generations that lack some, by key."""
     found: dict[str, str] = {}
@@ -136,12 +136,12 @@ async def missing_points(
     return found
 
 
-async def damage(store: ServerStore, generation: StoredGeneration) -> str:
+async def damage(store: ServerStore, generation: GenerationRecord) -> str:
     """Read every point of a generation; return what is wrong, or ""."""
     manifest = generation.manifest
-    scope = Scope(store, store.points(manifest.dimension), {generation.key: manifest.book})
+    points = Generations(store, store.points(manifest.dimension), {generation.key: manifest.book})
     try:
-        records = store.scroll(scope.collection, scope.condition(), vectors=True)
+        records = store.scroll(points.collection, points.condition(), vectors=True)
         intact = sum([_is_intact(record) async for record in records])
     except StorageError as error:
         return str(error)

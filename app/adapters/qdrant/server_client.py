@@ -69,11 +69,10 @@ def addresses(url: str) -> list[str]:
     ]
     for address in found or [""]:
         if not is_web_address(address.partition("?")[0]):
-            message = (
+            raise ConfigError(
                 f"QDRANT_URL: {without_password(address)!r} is not an http or https address: write "
                 "http://HOST:6333, or several with commas"
             )
-            raise ConfigError(message)
     return found
 
 
@@ -182,11 +181,7 @@ class Nodes:
 
 
 def server_client(
-    url: str,
-    api_key: str | None,
-    timeout_seconds: int = 30,
-    *,
-    grpc_port: int | None = None,
+    url: str, api_key: str | None, timeout_seconds: int = 30, *, grpc_port: int | None = None
 ) -> AsyncQdrantClient:
     """Make a client that connects at its first use; close it with `await client.close()`.
 

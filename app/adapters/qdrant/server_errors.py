@@ -61,8 +61,7 @@ def server_errors(address: str) -> Iterator[None]:
         reason = " ".join((error.details() or "no reason given").split())[:300]
         raise _converted(address, error.code(), reason) from error
     except ResourceExhaustedResponse as error:
-        message = f"Qdrant at {address} got too many requests: try again later"
-        raise StorageError(message) from error
+        raise StorageError(f"Qdrant at {address} got too many requests: try again later") from error
     except ConnectionError as error:
         raise StorageError(f"cannot reach Qdrant at {address} ({error})") from error
 

@@ -91,7 +91,7 @@ def _mask(generation: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class Generations:
     """The generations that are searched in one collection."""
 
     store: ServerStore
@@ -143,7 +143,7 @@ class Scope:
         return [answer.points[0].score if answer.points else 0.0 for answer in answers]
 
     def _bm25_request(self, sparse: SparseVector) -> models.QueryRequest:
-        """Request whose document frequencies are those of the scope."""
+        """Request whose document frequencies are those of these generations."""
         corpus = models.IdfCorpusParams(corpus=self.condition())
         return models.QueryRequest(
             query=sparse_vector(sparse), using=SPARSE, params=models.SearchParams(idf=corpus)

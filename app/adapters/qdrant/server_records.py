@@ -49,7 +49,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredGeneration:
+class GenerationRecord:
     key: str
     """Random, so that two attempts to write a book never share points."""
     manifest: BookManifest
@@ -60,7 +60,7 @@ class BookRecord:
     book: BookId
     revision: str = ""
     """Random, new at each write; "" for a record that is not stored yet."""
-    generations: tuple[StoredGeneration, ...] = ()
+    generations: tuple[GenerationRecord, ...] = ()
     """The current one, then the previous one."""
     lease: Lease | None = None
     fault: str = ""
@@ -69,11 +69,10 @@ class BookRecord:
     def require_free(self) -> None:
         """Raise IndexBusy while a writer that is not dead has the lease."""
         if self.lease and (rest := self.lease.seen_at + LEASE_SECONDS - time.time()) > 0:
-            message = (
+            raise IndexBusy(
                 f"book {self.book!r} is being written by another run ({self.lease.holder}): wait "
                 f"for it to end, or stop it; if it was killed, try again in {rest:.0f} s"
             )
-            raise IndexBusy(message)
 
 
 _RECORD = TypeAdapter(BookRecord)
@@ -138,11 +137,10 @@ class Records:
                 raise lost
             if old.lease and found.lease and old.lease.holder == found.lease.holder:
                 old = found
-        message = (
+        raise IndexBusy(
             f"book {old.book!r} was changed by another run just now, or taken over from this one, "
             "which did not renew its lease in time: nothing was changed"
         )
-        raise IndexBusy(message)
 
     async def _write(self, old: BookRecord, new: BookRecord) -> None:
         """Write `new` if the stored record is still `old`; a deleted one is not written again.

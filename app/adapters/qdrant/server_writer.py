@@ -29,7 +29,7 @@ from app.adapters.qdrant.server_points import (
     point_id,
     sparse_vector,
 )
-from app.adapters.qdrant.server_records import BookRecord, Lease, Records, StoredGeneration
+from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Lease, Records
 from app.domain.book_id import BookId
 from app.domain.errors import RagError, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
@@ -99,7 +99,7 @@ async def _create(
 
 
 async def delete_others(
-    store: ServerStore, book: BookId, kept: Sequence[StoredGeneration] = ()
+    store: ServerStore, book: BookId, kept: Sequence[GenerationRecord] = ()
 ) -> None:
     """Delete all other generations of the book. Only while our lease is in its record."""
     keys = [one.key for one in kept]
@@ -115,11 +115,7 @@ class ServerWriter:
     """
 
     def __init__(
-        self,
-        records: Records,
-        record: BookRecord,
-        dimension: int,
-        on_switch: Callable[[], None],
+        self, records: Records, record: BookRecord, dimension: int, on_switch: Callable[[], None]
     ) -> None:
         """`record` has our lease; `on_switch` is called after publication."""
         self._records, self._store = records, records.store
@@ -156,11 +152,10 @@ class ServerWriter:
         """The newest intact one of the kept generations becomes the previous one."""
         check_count(self._book, self._count, manifest.chunks)
         published = replace(manifest, generation=self._number)
-        current, kept = StoredGeneration(self._key, published), self._record.generations
+        current, kept = GenerationRecord(self._key, published), self._record.generations
         missing = await missing_points(self._store, [current, *kept])
         if self._key in missing:
-            message = f"not published: {missing[self._key]}"
-            raise StorageError(message)
+            raise StorageError(f"not published: {missing[self._key]}")
         intact = [one for one in kept if one.key not in missing][:1]
         await self._switch(BookRecord(self._book, generations=(current, *intact)))
         try:
@@ -175,11 +170,10 @@ class ServerWriter:
         try:
             await self._records.put(self._record, new)
         except StorageError as error:
-            message = (
+            raise StorageError(
                 f"{error}; book {self._book!r} may have been published nevertheless: "
                 "`textbook-rag books` shows its version; to be sure, ingest it again"
-            )
-            raise StorageError(message) from error
+            ) from error
         self._done = True
         self._on_switch()
 

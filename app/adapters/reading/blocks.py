@@ -182,8 +182,10 @@ class _Blocks:
         names = names or [one.get("label") or one.get("title") or "" for one in panels]
         found = []
         for panel, name in zip(panels, chain(names, repeat("")), strict=False):
-            read = self._code if self._tree.has("code", panel) else self.of
-            found += _labelled(name, read(panel))
+            drafts = (self._code if self._tree.has("code", panel) else self.of)(panel)
+            is_solution = bool(drafts) and titled_kind(name) is BlockKind.SOLUTION
+            labelled = _labelled(name, drafts)
+            found += [compose(BlockKind.SOLUTION, drafts, name)] if is_solution else labelled
         return found if panels else self.of(element)
 
     def _tab_set_of(self, element: HtmlElement) -> HtmlElement | None:

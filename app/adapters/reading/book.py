@@ -39,6 +39,8 @@ _OUTPUT_FOLDERS = frozenset(
 """Folders of this name hold a book and do not name it: two books would have one id."""
 _TEMPLATE_LANGUAGE = "en"
 """The language in a new site's configuration, which many authors leave there."""
+_MANY = 2
+"""Pages of Markdown for one of HTML: some sites offer each page in both."""
 _PAGE_TAGS = (b"<html", b"<!doctype", b"<head", b"<body")
 
 
@@ -65,7 +67,11 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     documents: Sequence[Document] = list(reader.read(opened, advance))
     if not documents:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
-    warnings = [left_out_warning(reason, names) for reason, names in opened.left_out.items()]
+    left_out = {
+        reason: [one for one in names if one not in reader.included]
+        for reason, names in opened.left_out.items()
+    }
+    warnings = [left_out_warning(reason, names) for reason, names in left_out.items() if names]
     warnings += [*opened.warnings, *reader.warnings(), *opened.refused]
     if opened.pages[0].file.lower().endswith(PAGE_SUFFIXES):
         documents, repeated = without_boilerplate(documents)
@@ -79,7 +85,12 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
 
 
 def _with_chapters(documents: Sequence[Document]) -> list[Document]:
-    """Name the chapter in the heading paths of pages that share a title, such as "Introduction"."""
+    """Name the chapter in the heading paths of pages that share a title, such as "Introduction".
+
+    A chapter that the table of contents names only by its file has the title of that page.
+    """
+    titles = {one.file: one.title for one in documents}
+    documents = [replace(one, chapter=titles.get(one.chapter, one.chapter)) for one in documents]
     count = Counter(one.title for one in documents)
     return [
         replace(one, blocks=tuple(map(partial(_of_chapter, one.chapter), one.blocks)))
@@ -122,14 +133,15 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     kind, config = recognised(files)
     if config:
         return kind, f"it has {config}"
-    suffixes = {f".{name.lower().rpartition('.')[2]}" for name in files.names()}
-    has_markdown, has_pages = (not suffixes.isdisjoint(one) for one in (MARKDOWN, PAGE_SUFFIXES))
-    # The script of Docsify shows Markdown in the browser.
-    if has_markdown and files.has("index.html") and b"$docsify" in files.data("index.html"):
-        return kind, "its index.html draws the Markdown beside it"
+    names = [name.lower() for name in files.names()]
+    sources = sum(name.endswith(MARKDOWN) for name in names)
+    pages = sum(name.endswith(PAGE_SUFFIXES) for name in names)
+    # Scripts of HTML may show the Markdown beside it, as those of Docsify and LiaScript do.
+    if pages and sources > _MANY * pages:
+        return kind, "it holds more Markdown than HTML"
     index = folder / "index.html"
-    shown = [index] if index.is_file() else folder.glob("*.html")
-    if any(map(_is_built, shown)) or (has_pages and not has_markdown):
+    shown = [index] if index.is_file() else filter(Path.is_file, folder.glob("*.html"))
+    if any(map(_is_built, shown)) or (pages and not sources):
         return _BUILT, "it holds HTML and no configuration"
     return kind, "no generator's configuration"
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from app.adapters.reading.drafts import BETWEEN, NO_SPAN, Draft, runs_of
 from app.adapters.reading.sections import Section, in_sections
@@ -115,11 +116,19 @@ def build_document(
 
 
 def _title_of(info: PageInfo, drafts: Sequence[Draft], *, is_built: bool) -> str:
-    """Return a page's title; a first heading of level 1 is it, in Markdown only above the text."""
-    at = next((at for at, one in enumerate(drafts) if one.kind is BlockKind.HEADING), None)
-    if at is not None and (not info.title or (drafts[at].level == 1 and (is_built or at == 0))):
-        return drafts[at].text
-    return info.title or info.file.rpartition("/")[2].partition(".")[0]
+    """Return a page's title; a first heading of level 1 is it, in Markdown only above the text.
+
+    Of a page that has no other title it is the first heading, in Markdown only if it is not one of
+    several sections: notes are named by their files.
+    """
+    headings = [one for one in drafts if one.kind is BlockKind.HEADING]
+    if headings:
+        first, is_above = headings[0], drafts[0] is headings[0]
+        is_top = first.level == 1 and (is_built or is_above)
+        is_only = is_above and all(one.level > first.level for one in headings[1:])
+        if is_top or (not info.title and (is_built or is_only or first.level == 1)):
+            return first.text
+    return info.title or PurePosixPath(info.file).stem
 
 
 def _block(info: PageInfo, draft: Draft, section: Section, span: Span, *, is_built: bool) -> Block:

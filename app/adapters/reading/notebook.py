@@ -8,7 +8,15 @@ import re
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, JsonValue, ValidationError
+from pydantic import (
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    JsonValue,
+    ValidationError,
+)
 
 from app.domain.errors import FileRefused
 from app.domain.fences_and_tables import fenced
@@ -16,6 +24,8 @@ from app.domain.reading_budget import BUDGET
 
 _LANGUAGE = re.compile(r"[\w.+#-]+")
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
+_CELLS = AliasChoices("cells", AliasPath("worksheets", 0, "cells"))
+"""Where the cells are; those of format 3, before 2015, have `input` and headings of their own."""
 _LONGEST = 4_000
 """Characters of a cell's outputs that are read."""
 
@@ -51,7 +61,8 @@ class _Output(BaseModel):
 
 class _Cell(BaseModel):
     cell_type: str
-    source: _Text = ""
+    level: int = 1
+    source: _Text = Field("", validation_alias=AliasChoices("source", "input"))
     metadata: _Metadata = _Metadata()
     outputs: list[_Output] = []
 
@@ -61,8 +72,8 @@ class _Cell(BaseModel):
         source = self.source.strip("\r\n")
         if "remove-cell" in removed or not source.strip():
             return
-        if self.cell_type == "markdown":
-            yield source
+        if self.cell_type in ("markdown", "heading"):
+            yield f"{'#' * self.level} {source}" if self.cell_type == "heading" else source
         if self.cell_type == "code" and "remove-input" not in removed:
             yield fenced(source, language)
         printed = _COLOUR.sub("", "".join(one.shown for one in self.outputs)).strip("\r\n")
@@ -71,7 +82,7 @@ class _Cell(BaseModel):
 
 
 class _Notebook(BaseModel):
-    cells: list[_Cell]
+    cells: list[_Cell] = Field(validation_alias=_CELLS)
     metadata: _Metadata = _Metadata()
 
 

@@ -143,12 +143,6 @@ def _text(element: HtmlElement) -> str:
     return " ".join(str(element.text_content()).split())
 
 
-def _classes(link: HtmlElement) -> set[str]:
-    """Return the classes of a link and of the list item around it."""
-    around = (link, *link.xpath("parent::li"))
-    return {name for one in around for name in (one.get("class") or "").lower().split()}
-
-
 def _menus(root: HtmlElement, theme: Theme) -> list[HtmlElement]:
     """Return the elements that hold the table of contents.
 
@@ -189,8 +183,9 @@ def _entries(menus: Sequence[HtmlElement], theme: Theme, file: str, folder: str)
 
 def _target(link: HtmlElement, file: str, folder: str) -> str:
     href = link.get("href", "#").strip()
+    around = " ".join(one.get("class") or "" for one in (link, *link.xpath("parent::li")))
     # Zensical and Sphinx link the current page in its table of contents so.
-    if not href or (href == "#" and "current" in _classes(link)):
+    if not href or (href == "#" and "current" in around.lower().split()):
         return file
     return "" if "#" in href else resolved(href, folder)
 

@@ -17,10 +17,14 @@ from app.adapters.reading.source_files import SourceFiles, front_matter
 from app.adapters.reading.themes import fallback
 from app.adapters.reading.tree import INLINE, marked, page_tree, parse, show_console
 from app.domain.document import Document, Site, SourceWarning
+from app.domain.errors import BookError
 from app.domain.links import BuiltPage, PageText
+from app.domain.reading_budget import BUDGET, check_size
 from app.domain.urls import encoded_url
 from app.services.phases import Advance
 
+_LEAST_SIZE = 10_000
+"""Characters that a file counts for in addition: many small files may include each other."""
 _MAX_ADDRESS = 2_000
 """Characters; a longer address of an image, such as one that holds the image itself, is none."""
 
@@ -32,6 +36,10 @@ class PageReader:
     files: SourceFiles
     mark: bool = False
     """Whether the spans of a built page are those of start tags in its bytes."""
+    _size: int = field(default=0, init=False)
+    """Characters of the page that is read, with the files that it includes."""
+    included: set[str] = field(default_factory=set, init=False)
+    """Files that pages include."""
     _warnings: list[SourceWarning] = field(default_factory=list, init=False)
     _unknown: int = field(default=0, init=False)
     """Places that only the site's generator can resolve; `_first_unknown` is one of them."""
@@ -75,7 +83,8 @@ class PageReader:
         """Return a page of Markdown below an address; None if it has no blocks."""
         self._warnings += prompt_injections(source, info.file)
         front, skip = front_matter(source, info.file)
-        html, unknown = render(source, site, skip, info.file)
+        self._size = len(source)
+        html, unknown = render(source, site, skip, info.file, self._include)
         self._note_unknown(unknown, source, info.file)
         info = replace(info, title=str(front.get("title") or info.title))
         root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
@@ -99,6 +108,19 @@ class PageReader:
         etree.strip_tags(tree.content, *INLINE)
         content = " ".join(tree.content.itertext())
         return replace(build_document(info, drafts, source, shown), content=content)
+
+    def _include(self, name: str) -> str | None:
+        """Return the text of a file that a page includes; None if it cannot be read."""
+        try:
+            text = self.files.settings(name)
+        except BookError:
+            return None
+        self._size += len(text) + _LEAST_SIZE
+        check_size(self._size, BUDGET.size, name)
+        if name not in self.included:
+            self._warnings += prompt_injections(text, name)
+        self.included.add(name)
+        return text
 
     def _note_unknown(self, unknown: Sequence[str], source: str, file: str) -> None:
         self._unknown += len(unknown)

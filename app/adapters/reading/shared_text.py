@@ -13,9 +13,11 @@ _SHARE = 0.9
 """Part of a page's texts that other pages have. The rest is what only a page of the whole has."""
 _FEWEST_TEXTS = 10
 """Texts of a page that is taken for one of other pages."""
+_COPIES = 3
+"""Pages with a text of the whole book: more have it if classes inherit what is said of a method."""
 _FEWEST = 8
 """Pages from which on a text is said to be on most of them."""
-_EDGE = 4
+_EDGE = 12
 """Blocks at the beginning and at the end of a page."""
 
 
@@ -29,9 +31,12 @@ def repeated_pages(pages: Sequence[PageFacts], listed: Collection[str]) -> Itera
     for page in sorted(pages, key=lambda one: (one.file in listed, -len(one.paragraphs))):
         own = page.paragraphs
         most = _SHARE * len(own)
-        repeated = len(own) >= _FEWEST_TEXTS and sum(pages_with[text] > 1 for text in own) >= most
-        others = (one.paragraphs for one in pages if page.file in listed and one is not page)
-        if repeated and not any(len(own & one) >= most for one in others):
+        if len(own) < _FEWEST_TEXTS or sum(pages_with[text] > 1 for text in own) < most:
+            continue
+        others = [one.paragraphs for one in pages if one is not page]
+        copied = sum(pages_with[text] <= _COPIES for text in own) > len(own) / 2
+        repeated = copied or any(own <= one for one in others)
+        if repeated and not (page.file in listed and any(len(own & one) >= most for one in others)):
             pages_with.subtract(own)
             yield page.file
 
@@ -54,7 +59,22 @@ def without_boilerplate(
     kept = [replace(page, blocks=_inner(page.blocks, common) or page.blocks) for page in pages]
     count = sum(len(page.blocks) for page in pages) - sum(len(one.blocks) for one in kept)
     message = f"{counted(count, 'blocks')} left out that most pages begin or end with"
-    return kept, [SourceWarning(message, pages[0].file, 0)] if count else []
+    named = [_retitled(page, common) for page in kept]
+    return named, [SourceWarning(message, pages[0].file, 0)] if count else []
+
+
+def _retitled(page: Document, common: Collection[str]) -> Document:
+    """Name a page by the first heading of its own, if its title is the site's name above it."""
+    own = next((one.text for one in page.blocks if one.level and one.text not in common), "")
+    if not own or page.title not in common or page.file.startswith("index."):
+        return page
+    below = ([part for part in one.heading_path[1:] if part != own] for one in page.blocks)
+    blocks = (
+        replace(one, heading_path=(own, *path))
+        for one, path in zip(page.blocks, below, strict=True)
+    )
+    chapter = own if page.chapter == page.title else page.chapter
+    return replace(page, title=own, chapter=chapter, blocks=tuple(blocks))
 
 
 def _text(block: Block) -> str:
@@ -62,14 +82,16 @@ def _text(block: Block) -> str:
 
 
 def _inner(blocks: Sequence[Block], common: Collection[str]) -> tuple[Block, ...]:
-    """Return the blocks without the common ones before, but for the title, and behind."""
+    """Return the blocks without the common ones before, but for the title, and behind.
+
+    Common headings introduce the text, but for the site's name above a heading.
+    """
     own = [at for at, block in enumerate(blocks) if _text(block) not in common]
     if not own:
         return ()
-    title = int(own[0] == 0 and blocks[0].kind is BlockKind.HEADING)
+    title = int(own[0] == 0 and blocks[0].level > 0)
     first = next((at for at in own if at >= title), title)
-    while first > title and (
-        blocks[first - 1].kind is BlockKind.HEADING or blocks[first - 1].text.endswith(":")
-    ):
+    top = title if title or not blocks[first].level else first
+    while first > top and (blocks[first - 1].level or blocks[first - 1].text.endswith(":")):
         first -= 1  # it introduces the text
     return (*blocks[:title], *blocks[first : own[-1] + 1])

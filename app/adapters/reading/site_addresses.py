@@ -12,7 +12,7 @@ from app.adapters.reading.page_facts import PageFacts
 from app.domain.urls import checked_base_url, encoded_path, encoded_url, is_web_address
 
 _LOC = re.compile(r"<loc>(?:\s*<!\[CDATA\[)?([^<\]]*)")
-_SUFFIX = re.compile(r"\.x?html?$")
+_SUFFIX = re.compile(r"\.x?html?$", re.I)
 SITEMAP_BYTES = 50_000_000
 """The limit that sitemaps.org sets."""
 

@@ -26,7 +26,7 @@ NO_TEXT = "a home page without text of its own"
 FURNITURE = "search, error, tag and index pages"
 REPEATED = "the same text is on other pages"
 _FURNITURE = re.compile(
-    r"(?:^|/)(?:40[34]|genindex(?:-\w+)?|py-modindex|(search|tags?|categories|authors|archive))"
+    r"(?:^|/)(?:40[34]|sitemap|genindex(?:-\w+)?|py-modindex|(search|tags?|categories|authors|archive))"
     r"(?:\.html?|/index\.html)$|(?:^|/)(?:_modules|tags?|categories|authors|archive)/"
 )
 """Files of pages that are read only if the table of contents lists them."""
@@ -77,7 +77,7 @@ def _single_page(path: Path, base_url: str) -> OpenedBook:
 
 def _facts(files: SourceFiles, left_out: Mapping[str, list[str]]) -> Iterator[PageFacts]:
     """Yield the facts of the built pages below a folder, without assets and hidden files."""
-    paths = (path for suffix in PAGE_SUFFIXES for path in files.root.rglob(f"*{suffix}"))
+    paths = (path for path in files.root.rglob("*") if path.suffix.lower() in PAGE_SUFFIXES)
     names = [path.relative_to(files.root).as_posix() for path in paths]
     for name in sorted(names, key=by_numbers):
         if _ASSET.search(name):
@@ -97,7 +97,7 @@ class _Edition:
         self._addresses = addresses
         self._files = {page.file: page for page in pages}
         top = min(self._files, key=lambda file: file.count("/"))
-        self._home = top if PurePosixPath(top).name.startswith("index.") else ""
+        self._home = top if PurePosixPath(top.lower()).name.startswith("index.") else ""
         # What earlier builds left behind lists itself, but no link leads there from the home page.
         linked = self._visited([top] if self._home else [])
         self._files = {file: self._files[file] for file in self._visited([top, *self._files])}
@@ -161,7 +161,10 @@ class _Edition:
 
         If all pages are hidden from search engines, as in a preview or private book, they are read.
         """
-        hides_some = any(one.is_indexed for one in self._files.values() if not one.redirect)
+        pages = [
+            one for one in self._files.values() if not (one.redirect or self._is_furniture(one))
+        ]
+        hides_some = any(one.is_indexed for one in pages)
         found: dict[str, str] = {}
         for file, page in self._files.items():
             canonical = self._own(page.canonical)

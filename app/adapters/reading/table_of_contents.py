@@ -118,7 +118,8 @@ def _places(lines: Sequence[_Line], opened: set[tuple[str, ...]]) -> dict[str, P
         if file and file not in found and not line.is_section:
             chapters = (one for one in (*line.above, line) if one not in parts)
             chapter = next(chapters, line).entry
-            found[file] = PageInfo(file, "", line.entry.title, chapter.title, chapter.number)
+            name = chapter.title or chapter.target
+            found[file] = PageInfo(file, "", line.entry.title, name, chapter.number)
     return found
 
 

@@ -131,7 +131,7 @@ def theme_of(root: HtmlElement) -> Theme:
 
     Of several, the first whose content is on the page.
     """
-    generators = root.xpath("//meta[translate(@name, 'G', 'g')='generator']/@content")
+    generators = root.xpath("//meta[translate(@name, 'GENRATO', 'genrato')='generator']/@content")
     named = (one for one in _themes() if generators and one.generator.search(generators[0]))
     names = _named(root).keys()
     marked = (one for one in _themes() if one.marks(root, names))

@@ -1,6 +1,7 @@
 """Parses a page's HTML, bounded and without anything that a reader does not see; marks its tags."""
 
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape, unescape
@@ -10,7 +11,7 @@ import lxml.html
 from lxml import etree
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import GAP, NO_SPAN
+from app.adapters.reading.drafts import GAP, NO_SPAN, plain
 from app.adapters.reading.formulas import mark_formulas
 from app.adapters.reading.hidden_text import drop_hidden
 from app.adapters.reading.themes import Roles, Theme
@@ -20,10 +21,16 @@ from app.domain.errors import FileRefused
 MAX_BYTES = 50_000_000
 """Largest page that is read."""
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
+_LATIN_1 = re.compile(rb"iso-?8859-1|latin-?1|(?:us-)?ascii", re.I)
+"""Encodings that browsers read as Windows-1252."""
 _REFERENCE = re.compile(r"&#(?:[xX][\da-fA-F]+|\d+);?", re.ASCII)
 _LONGEST_REFERENCE = 20
 _CONTROL = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 """Controls that lxml refuses in what the program writes, besides the form feed."""
+_UNCLOSED = re.compile(r"(<(d[dt])\b[^<]*+(?:<(?!/?d[dtl]\b)[^<]*+)*+)(?=<\2\b)", re.I)
+"""A term or definition that the next one ends in a browser; lxml nests them."""
+_IN_HEADING = re.compile(r"(<h[1-6]\b[^<>]*>)\s*<p\b[^<>]*>", re.I)
+"""A heading that begins with a paragraph, before which lxml ends it."""
 _FORMATTING = re.compile(r"</?(?:b|i|u|font|span)\b[^<>]*>")
 INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q rp rt"
@@ -67,7 +74,8 @@ class Tree:
 def parse(html: bytes, file: str) -> HtmlElement:
     """Parse a page; no entity or other resource outside it is ever read.
 
-    Its encoding is UTF-8 if it is that, else the declared one, else Windows-1252. FileRefused if it
+    Its encoding is UTF-16 by its mark, UTF-8 if it is that, else the declared one, else
+    Windows-1252. FileRefused if it
     is too large or too deeply nested.
     """
     if len(html) > MAX_BYTES:
@@ -76,9 +84,10 @@ def parse(html: bytes, file: str) -> HtmlElement:
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
     )
     parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
-    text = _without_controls(_decoded(html).strip()).encode("utf-8", "replace")
+    text = _UNCLOSED.sub(r"\1</\2>", _without_controls(_decoded(html).strip()))
+    data = _IN_HEADING.sub(r"\1", text).encode("utf-8", "replace")
     try:
-        root = lxml.html.document_fromstring(text, parser=parser, ensure_head_body=True)
+        root = lxml.html.document_fromstring(data, parser=parser, ensure_head_body=True)
     except etree.ParserError:  # the page has no element
         return parse(b"<p>", file)
     if any("xcessive depth" in one.message for one in parser.error_log):
@@ -88,7 +97,11 @@ def parse(html: bytes, file: str) -> HtmlElement:
 
 def _decoded(html: bytes) -> str:
     declared = _CHARSET.search(html, 0, 4096)
-    for encoding in ("utf-8-sig", declared[1].decode() if declared else "cp1252"):
+    named = declared[1].decode() if declared and not _LATIN_1.fullmatch(declared[1]) else "cp1252"
+    for encoding in (
+        "utf-16" if html.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig",
+        named,
+    ):
         try:
             return html.decode(encoding)
         except (LookupError, UnicodeError):
@@ -115,10 +128,13 @@ def page_tree(content: HtmlElement, theme: Theme) -> Tree:
     mark_formulas(content, roles["formula"], roles["displayed"])
     for element in roles["drop"]:
         if element is not content and element.getparent() is not None:
-            _drop(element, is_shown=element not in roles["unshown"])
+            if element not in roles["unshown"] and element.text_content().strip():
+                element.tail = GAP + (element.tail or "")
+            element.drop_tree()
     for heading in roles["heading"]:
         _clear_own_links(heading)
-    return Tree(content, roles, tuple(drop_hidden(content)))
+    hidden = (plain(one).strip() for one in drop_hidden(content))
+    return Tree(content, roles, tuple(filter(None, hidden)))
 
 
 def show_console(console: HtmlElement) -> None:
@@ -137,12 +153,6 @@ def _clear_own_links(heading: HtmlElement) -> None:
         if is_sign and heading.text_content().strip() != sign:
             del link[:]
             link.text = None
-
-
-def _drop(element: HtmlElement, *, is_shown: bool) -> None:
-    if is_shown and element.text_content().strip():
-        element.tail = GAP + (element.tail or "")
-    element.drop_tree()
 
 
 def own_id(element: HtmlElement) -> str:

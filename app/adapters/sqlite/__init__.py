@@ -1,1 +1,1 @@
-"""SQLite files: ledgers of paragraph ids, the embedding cache, API keys, spending."""
+"""SQLite files: ledgers of paragraph ids, the cache of vectors, keys, question log, spending."""

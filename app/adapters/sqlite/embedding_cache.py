@@ -35,8 +35,7 @@ class SqliteEmbeddingCache(SqliteFile):
     def check(self, connection: sqlite3.Connection) -> None:
         rows = connection.execute("SELECT key, CAST(vector AS BLOB) FROM vectors")
         if damaged := sum(_vector(key, row) is None for key, row in rows):
-            message = f"vectors that differ from their checksums: {damaged}"
-            raise sqlite3.DatabaseError(message)
+            raise sqlite3.DatabaseError(f"vectors that differ from their checksums: {damaged}")
 
     @in_thread
     def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:

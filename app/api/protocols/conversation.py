@@ -31,8 +31,7 @@ def chat_request(
     """
     turns = [one for one in turns if one[0] in {"user", "assistant"}]
     if not turns or turns[-1][0] != "user":
-        message = "the last message must be the user's and contain text"
-        raise QuestionError(message)
+        raise QuestionError("the last message must be the user's and contain text")
     try:
         fields = context.model_dump(include={*ReadingContext.model_fields})
         asked = {"question": turns[-1][1], "book": book, "history": _latest(turns[:-1])}

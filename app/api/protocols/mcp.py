@@ -127,8 +127,7 @@ class ToolServer(MCPServer[Any]):
         rag: Application = request.app.state.application
         found = await rag.cite.find(paragraph_id, books_for(request, book))
         if found is None:
-            message = f"no book that may be asked has a paragraph {paragraph_id!r}"
-            raise InputError(message)
+            raise InputError(f"no book that may be asked has a paragraph {paragraph_id!r}")
         passage = found.passage
         return _result(
             paragraph_id=found.paragraph_id,
@@ -147,8 +146,7 @@ class ToolServer(MCPServer[Any]):
         require_indexed([book] if book else [], indexed)
         if len(found) != 1:
             names = ", ".join(one.book for one in found)
-            message = f"book: name one of {names}" if found else NO_BOOKS
-            raise InputError(message)
+            raise InputError(f"book: name one of {names}" if found else NO_BOOKS)
         chapters = [
             {"name": chapter.name, "pages": [*map(_page, chapter.pages)]}
             for chapter in await rag.answer.consult.places.chapters(found[0])

@@ -1,38 +1,48 @@
 """A book's chapters: their numbers, and what answers a request for one (summary, outline, quiz)."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, groupby, islice, takewhile
+from functools import partial
+from itertools import accumulate, combinations, groupby, islice, takewhile
+from typing import NamedTuple
 
 from app.domain.answering.extractive import ChosenPassage, ExtractiveAnswer, answer_of
-from app.domain.answering.intents import CHAPTER_NOUNS, SECTION_NOUNS
+from app.domain.answering.intents import CHAPTER_NOUNS, SECTION_NOUNS, Here, Intent
+from app.domain.answering.passages import MAX_PASSAGES
 from app.domain.answering.units import (
     INTRODUCING,
     NEVER_QUOTED,
     SplitSentences,
     Unit,
     has_sentence,
+    states_objectives,
     units_of,
     whole_unit,
 )
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.definitions import heading_forms
 from app.domain.document import BlockKind
-from app.domain.languages import in_any
+from app.domain.languages import in_any, known_language
 from app.domain.retrieval.query import ContextPassage
-from app.domain.terms import words
+from app.domain.terms import Terms, words
 
 MAX_SUMMARY_WORDS = 250
 """Limit on the words of a chapter's own summary, unless its first block has more."""
+MIN_BEGINNING_WORDS = 60
+"""Of a section that is shown because the question is its heading."""
 MIN_SECTIONS, MAX_SECTIONS = 3, 30
 """Of an outline, if the text has as many."""
 _NO_TEXT = NEVER_QUOTED | {BlockKind.FIGURE, BlockKind.FOOTNOTE, BlockKind.REFERENCE}
 
 _SUMMARY_TITLE = re.compile(r"^(?:{0})\b|\b(?:{0})$".format(in_any("summary")))
 """How the words of a summary's title start or end."""
+_NUMBERED = re.compile(r"\b\d+\.\d")
 _FRONT_MATTER = frozenset(words(in_any("front_matter")))
 """Titles of pages before the first chapter, which are not counted."""
+_HOME = re.compile(r"(?:index|readme|summary)\.\w+", re.IGNORECASE)
+_SUBTITLE = re.compile(r"\W{2,}")
 _TITLE_NUMBER = re.compile(rf"(?:(?:{CHAPTER_NOUNS}) |第\s?)?(\d{{1,3}})(?=[.:)\s章课課讲講回]|$)")
 _FEWEST_NUMBERED = 2
 _NUMBERED_SHARE = 1 / 3
@@ -78,14 +88,43 @@ def _numbers(chapters: Sequence[Chapter]) -> list[int | None]:
         count = sum(one is not None for one in numbers)
         if count >= max(_FEWEST_NUMBERED, _NUMBERED_SHARE * len(chapters)):
             return numbers
-    short = takewhile(lambda one: len(one.pages) == 1, chapters[:-1])
-    front = len([*takewhile(lambda one: _FRONT_MATTER.intersection(words(one.title)), short)])
+    front = len([*takewhile(partial(_is_front, chapters), chapters[:-1])])
     return [None] * front + [*range(1, len(chapters) - front + 1)]
+
+
+def _is_front(chapters: Sequence[Chapter], one: Chapter) -> bool:
+    """Whether a page before the first chapter is none: the home page, a preface, or a single page
+    where most chapters have several.
+    """
+    several = 2 * sum(len(other.pages) > 1 for other in chapters) > len(chapters)
+    named = _FRONT_MATTER.intersection(words(one.title)) or _HOME.fullmatch(one.files[0])
+    return len(one.pages) == 1 and bool(several or named)
 
 
 def _number_in_title(title: str) -> int | None:
     found = _TITLE_NUMBER.match(title.casefold())
     return int(found[1]) if found else None
+
+
+def titled(
+    chapters: Sequence[Chapter], intent: Intent, terms: Callable[[str, str], frozenset[int]]
+) -> list[Chapter]:
+    """Return the chapters with the title of the request, or with this one before a subtitle; else
+    such pages; else, if it asks for a chapter, the only one whose title has the words.
+    """
+    within = []
+    pages = [page_of(one, file) for one in chapters for file in one.files]
+    for parts in (chapters, pages):
+        found = []
+        for one in parts:
+            forms = (*heading_forms(one.title), _SUBTITLE.split(one.title)[0])
+            said = [terms(form, one.pages[0].language) for form in forms]
+            asked = terms(intent.title, one.pages[0].language)
+            found += [one] * (asked in said)
+            within += [one] * (parts is chapters and bool(asked) and asked <= said[0])
+        if found:
+            return found
+    return within if len(within) == 1 and intent.chapter is Here.CHAPTER else []
 
 
 def page_of(chapter: Chapter, file: str) -> Chapter:
@@ -106,8 +145,9 @@ def summary(
     The summary is the chapter's own, else the first sentence of each section. The context has the
     first blocks of each of these within the budget, at least one.
     """
-    text = [one for one in passages if one.passage.kind not in _NO_TEXT]
-    own = [_numbered(text, section)] if section else summary_sections(text)
+    text = _text_of(passages)
+    below = _numbered(text, section) or _placed(text, section) if section else []
+    own = [below] if section else summary_sections(text)
     context: list[ContextPassage] = []
     chosen: list[ChosenPassage] = []
     for blocks in own or outline(text):
@@ -124,11 +164,36 @@ def summary(
     return context, answer_of(chosen, titled=len(chosen) > 1 or bool(section))
 
 
+def _text_of(passages: Iterable[ContextPassage]) -> list[ContextPassage]:
+    """Return what may be shown; learning objectives only if there is nothing else."""
+    text = [one for one in passages if one.passage.kind not in _NO_TEXT]
+    before = [None, *(one.passage for one in text)]
+    objectives = map(states_objectives, (one.passage for one in text), before)
+    return [one for one, states in zip(text, objectives, strict=True) if not states] or text
+
+
 def _numbered(text: Sequence[ContextPassage], number: str) -> list[ContextPassage]:
     """Return what is below a heading with this number: "10.4 Lists", "Section 10.4"."""
     nouns = rf"(?:§|{SECTION_NOUNS}|{CHAPTER_NOUNS})"
     heading = re.compile(rf"(?:{nouns}\s*)?{re.escape(number)}(?!\.?\d)", re.IGNORECASE)
     return [one for one in text if any(map(heading.match, one.passage.heading_path))]
+
+
+def _placed(text: Sequence[ContextPassage], number: str) -> list[ContextPassage]:
+    """Return the section of this place in its chapter, whose headings have no numbers: a page after
+    that of the chapter's title, or a section of its only page.
+    """
+    depth = 1 if len({one.file for one in text}) > 1 else 2
+    groups = groupby(text, key=lambda one: (one.file, one.passage.heading_path[:depth]))
+    found = [[*held] for (_, path), held in groups if len(path) == depth]
+    numbered = any(_NUMBERED.search(one[0].passage.heading_path[-1]) for one in found)
+    chapters = {one.chunk.chapter for one in text}
+    if not found or numbered or len(chapters) != 1 or number.count(".") != 1:
+        return []
+    first = found[0][0]
+    opens = depth == 1 and first.passage.heading_path[0].startswith(first.chunk.chapter)
+    at = int(number.partition(".")[2]) - (not opens)
+    return found[at] if 0 <= at < len(found) else []
 
 
 def _fitting(sizes: Iterable[int], limit: int) -> int:
@@ -148,6 +213,78 @@ def _first_sentence(section: Iterable[Unit]) -> Sequence[Unit]:
     """Return the first unit that is a sentence, else the first one that introduces nothing."""
     found = [one for one in section if not one.text.endswith(INTRODUCING)]
     return [one for one in found if has_sentence(one.text)][:1] or found[:1]
+
+
+class Headed(NamedTuple):
+    """A section that a question names by its heading."""
+
+    book: BookId
+    file: str
+    path: tuple[str, ...]
+
+
+def named_sections(
+    asked: str, chunks: Iterable[Chunk], terms: Terms, language: str
+) -> list[Headed]:
+    """Return the only section, or the outermost, that has the question as its heading.
+
+    Of a comparison return the section that compares, else the two whose headings have all its terms
+    together, each one that the other lacks, as in "nominal vs ordinal scale". [] if there are none.
+    """
+    said, known = words(asked), known_language(language)
+    frame = f"{known.frame} {known.comparison}".split()
+    content = frozenset[int]().union(*(terms(word) for word in said if word not in frame))
+    compares = not {*known.comparison.split()}.isdisjoint(said)
+    exact: dict[Headed, None] = {}
+    sides: dict[frozenset[int], Headed] = {}
+    for one in _headed(chunks):
+        for form in map(words, heading_forms(one.path[-1])):
+            own = frozenset[int]().union(*map(terms, form))
+            if form == said or (compares and own >= content and own & terms(known.comparison)):
+                exact[one] = None
+            elif compares and own and own < content:
+                sides.setdefault(own, one)
+    first = min(exact, key=lambda one: len(one.path), default=None)
+    if first:
+        below = all(one.path[: len(first.path)] == first.path for one in exact)
+        return [first] if below else []
+    pairs = (pair for pair in combinations(sides, 2) if pair[0] | pair[1] == content)
+    return [sides[side] for side in next(pairs, ())]
+
+
+def _headed(chunks: Iterable[Chunk]) -> Iterator[Headed]:
+    for chunk in chunks:
+        for path in dict.fromkeys(one.heading_path for one in chunk.own_passages):
+            yield from (
+                Headed(chunk.book, chunk.file, path[:depth]) for depth in range(1, len(path) + 1)
+            )
+
+
+def text_within(section: Iterable[ContextPassage], token_budget: int) -> list[ContextPassage]:
+    """Return the first blocks of a section that may be shown, within the budget."""
+    text = _text_of(section)
+    return text[: _fitting((one.tokens for one in text), token_budget)]
+
+
+def beginning(text: Sequence[ContextPassage], parts: int = 1) -> ChosenPassage | None:
+    """Return the first blocks of one of so many sections; None if they say too little."""
+    shown = _leading([*map(whole_unit, text)], MAX_SUMMARY_WORDS // parts)
+    enough = sum(one.size for one in shown) >= MIN_BEGINNING_WORDS // parts
+    return ChosenPassage(shown) if enough else None
+
+
+def beginnings(sides: Sequence[Sequence[ContextPassage]]) -> list[ChosenPassage]:
+    return [*filter(None, (beginning(one, len(sides)) for one in sides))]
+
+
+def with_sides(
+    best: Sequence[ChosenPassage], sides: Sequence[Sequence[ContextPassage]]
+) -> Sequence[ChosenPassage]:
+    """Add to the best passage, of a comparison, the beginning of each section that none is from."""
+    shown = {part.source.passage.paragraph_id for one in best for part in one.parts}
+    told = [side for side in sides if shown & {one.passage.paragraph_id for one in side}]
+    added = [one for one in beginnings(sides) if not any(one.parts[0].source in at for at in told)]
+    return [*best[:1], *added, *best[1 : MAX_PASSAGES - 2 * len(added)]] if added else best
 
 
 def summary_sections(text: Sequence[ContextPassage]) -> list[list[ContextPassage]]:

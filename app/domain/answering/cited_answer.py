@@ -35,9 +35,8 @@ _NO_CLAIM = re.compile(
 
 @dataclass(slots=True)
 class _Stated:
-    """A unit of the answer from `begin`; `start:end` is without list marks and blanks."""
+    """A unit of the answer, without list marks and blanks."""
 
-    begin: int
     start: int
     end: int
     cited: set[str] = field(default_factory=set)
@@ -87,8 +86,7 @@ class CitedAnswerBuilder:
         """Return what can be shown now. Text that was shown is not discarded."""
         if isinstance(event, GeneratedText):
             self._numbered = event.numbered
-            units = self._splitter.feed(event.text)
-            return self._add(units) if units else []
+            return self._add(self._splitter.feed(event.text))
         if isinstance(event, GeneratedCitation):
             self._waiting.append(event)
             return self._add(())
@@ -98,10 +96,10 @@ class CitedAnswerBuilder:
 
     def close(self) -> list[TextDelta | CitationFound]:
         """Return the rest of the text that can be shown; drop citations outside the text."""
-        out = self._add(self._splitter.close())
+        out = self._add(self._splitter.feed("", final=True))
         for one in self._statements:
             self._attribute(one)
-        out += self._show_beginning()
+        out += self._released()
         self.unsupported = bool(self.text[self._shown :].strip())
         self.text = self.text[: self._shown]
         return out
@@ -122,27 +120,17 @@ class CitedAnswerBuilder:
         shown = (one for one in self._statements if one.end <= len(self.text))
         return tuple(Statement(one.start, one.end, one.supported) for one in shown)
 
-    def _show_beginning(self) -> list[TextDelta | CitationFound]:
-        """Return what is new of the longest beginning of which enough is supported."""
-        until, supporting = self._shown, 0
-        ends = [*(one.begin for one in self._statements[1:]), len(self.text)]
-        for count, (one, end) in enumerate(zip(self._statements, ends, strict=False), 1):
-            supporting += one.supported
-            if supporting >= MIN_SUPPORTED * count:
-                until = max(until, end)
-        return self._until(until)
-
-    def _until(self, until: int) -> list[TextDelta | CitationFound]:
-        new, self._shown = self.text[self._shown : until], until
-        found = [one for one in self._withheld if one.end <= until]
-        self._withheld = [one for one in self._withheld if one.end > until]
+    def _released(self) -> list[TextDelta | CitationFound]:
+        """Return what is new of the text, if enough of all of it is supported."""
+        if not self._supporting >= MIN_SUPPORTED * len(self._statements) > 0:
+            return []
+        new, self._shown = self.text[self._shown :], len(self.text)
+        found, self._withheld = self._withheld, []
         return [*([TextDelta(new)] if new else []), *map(CitationFound, found)]
 
     def _add(self, units: Sequence[TextUnit]) -> list[TextDelta | CitationFound]:
-        """Add units to the text, and verify them and the citations that waited for them.
-
-        Return what is new of the text, if enough of all of it is supported.
-        """
+        """Add units to the text, and verify them and the citations that waited for them."""
+        out: list[TextDelta | CitationFound] = []
         for unit in units:
             self.recited = self.recited or recites_prompt(unit.text)
             if self.recited:
@@ -157,9 +145,9 @@ class CitedAnswerBuilder:
                 self._support(one)
                 if self._numbered:
                     self._attribute(one)
+            out += self._released()
         self._place_citations()
-        enough = self._supporting >= MIN_SUPPORTED * len(self._statements) > 0
-        return self._until(len(self.text) if enough else self._shown)
+        return out + self._released()
 
     def _edited(self, unit: TextUnit) -> tuple[_Stated, list[tuple[Span, Sequence[str]]]]:
         """Write the unit; return it, and the claims of its markers with what they cite."""
@@ -169,14 +157,14 @@ class CitedAnswerBuilder:
         begin = len(shown) - len(LINE_MARK.sub("", shown, count=1).lstrip())
         at = len(self.text)
         self.text += shown
-        one = _Stated(at, at + begin, at + max(begin, len(shown.rstrip())))
+        one = _Stated(at + begin, at + max(begin, len(shown.rstrip())))
         claims: list[tuple[Span, Sequence[str]]] = []
-        for found in marked:
+        for (start, end), numbers in marked:
             unchanged = shown.startswith(written)
-            claim = (at + found.start, at + found.end) if unchanged else (one.start, one.end)
-            if found.start == found.end and self._statements:
+            claim = (at + start, at + end) if unchanged else (one.start, one.end)
+            if start == end and self._statements:
                 claim = self._statements[-1].start, self._statements[-1].end
-            claims.append((claim, [self._numbered[number - 1] for number in found.numbers]))
+            claims.append((claim, [self._numbered[number - 1] for number in numbers]))
         return one, claims
 
     def _place_citations(self) -> None:
@@ -221,8 +209,6 @@ class CitedAnswerBuilder:
         quote = None if one.cited else one.attributed
         if quote and (citation := self._list.add((one.start, one.end), quote)):
             self._withheld.append(citation)
-            one.cited.add(citation.paragraph_id)
-            self._support(one)
 
     def _said(self, start: int, end: int) -> str:
         return _NO_CLAIM.sub("", self.text[start:end])

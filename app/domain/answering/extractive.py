@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.domain.answer import AnswerPassage
-from app.domain.answering.passages import choose, shown_part
+from app.domain.answering.passages import MAX_ANSWER_WORDS, choose
 from app.domain.answering.relevance import Candidate
 from app.domain.answering.units import Unit, whole_unit
 from app.domain.document import BlockKind, Span
@@ -45,8 +45,10 @@ class ExtractiveAnswer:
     passages: tuple[AnswerPassage, ...] = ()
 
 
-def extract(paragraphs: Sequence[Candidate], read: str = "") -> ExtractiveAnswer:
-    """Quote the best passages, best first; none if no paragraph answers.
+def best_passages(
+    paragraphs: Sequence[Candidate], read: str = "", limit: int = MAX_ANSWER_WORDS
+) -> list[ChosenPassage]:
+    """Return the best passages within `limit` words, best first; [] if no paragraph answers.
 
     Text contained in `read`, the text that the reader asks about, is left out unless there is no
     other.
@@ -54,17 +56,22 @@ def extract(paragraphs: Sequence[Candidate], read: str = "") -> ExtractiveAnswer
     answering = [at for at, one in enumerate(paragraphs) if one.answers]
     ranked = sorted(answering, key=lambda at: (-paragraphs[at].score, at))
     near = [at for at in ranked if paragraphs[at].score >= paragraphs[ranked[0]].score - LEAST_GAP]
-    chosen = choose(paragraphs, near, read) or choose(paragraphs, near, "")
+    chosen = choose(paragraphs, near, limit, read) or choose(paragraphs, near, limit, "")
     told = joined_words(read) if read else ""
     least: float | None = None
     passages = []
-    for places in chosen:
-        scored = [one for at in places for one in paragraphs[at].scored]
+    for parts in chosen:
+        scored = [
+            one
+            for at, part in parts.items()
+            for one in paragraphs[at].scored
+            if part.start <= one.unit.start and one.unit.end <= part.end
+        ]
         new = [one for one in scored if joined_words(one.unit.text) not in told] or scored
         least = max(one.score for one in new) - MARKED_GAP if least is None else least
         marked = [one.unit for one in new if one.score >= least and one.answers]
-        passages.append(ChosenPassage([shown_part(paragraphs[at]) for at in places], marked))
-    return answer_of(passages)
+        passages.append(ChosenPassage([*parts.values()], marked))
+    return passages
 
 
 def whole(paragraphs: Iterable[ContextPassage]) -> ExtractiveAnswer:
@@ -103,7 +110,7 @@ def _written(chosen: ChosenPassage) -> tuple[AnswerPassage, list[_Claim]]:
         marked = [
             (_place(one, part, quoted, len(text)), one)
             for one in chosen.marked
-            if one.source is part.source and part.start <= one.start and one.end <= part.end
+            if one.source is part.source
         ]
         marks += [span for span, _ in marked]
         claims += marked or [((len(text), len(text) + len(quoted)), part)]

@@ -1,7 +1,7 @@
 """What a message wants besides an answer: small talk, a chapter's summary, an exercise, a quiz.
 
-A message has an intent only if all of its words are those of one language in `languages.toml`. All
-others are ordinary questions.
+A message has an intent only if all of its words are those of one language in `languages.toml`, but
+for the title of a chapter or page. All others are ordinary questions.
 """
 
 import re
@@ -44,6 +44,9 @@ class Intent:
     """The exercise's number in the chapter; 0 unless one is requested."""
     section: str = ""
     """The number of the section that is requested, such as "10.4"; "" for the whole chapter."""
+    title: str = ""
+    """The words of the title of the part that is requested, if it is not requested by number; those
+    of a chapter may be some of its title."""
 
 
 _REQUESTS = {code: one.requests for code, one in LANGUAGES.items() if one.requests}
@@ -78,7 +81,7 @@ def intent_of(said: Sequence[str]) -> Intent | None:
 def _request(said: Sequence[str], language: str, known: Requests) -> Intent | None:
     text = with_figures(said)
     if not all(one in _REQUEST_WORDS[language] or one[0].isdigit() for one in text.split()):
-        return None
+        return _titled(text, language, known)
 
     def found(pattern: str) -> re.Match[str] | None:
         """Find whole words."""
@@ -108,6 +111,24 @@ def _request(said: Sequence[str], language: str, known: Requests) -> Intent | No
     return Intent(kind, language) if here else None
 
 
+def _titled(text: str, language: str, known: Requests) -> Intent | None:
+    """Return the request for a part named by its title: "quiz me on the chapter about owls"."""
+    named = re.search(rf"(?<!\S)(?:{known.named})(?!\S)", text)
+    if not named or not _REQUEST_WORDS[language].issuperset(text[: named.start()].split()):
+        return None
+    title = text[named.end() :].split()
+    while title and title[0] in _REQUEST_WORDS[language]:
+        title.pop(0)
+    while title and title[-1] in _REQUEST_WORDS[language]:
+        title.pop()
+    if not title:
+        return None
+    quiz = re.search(rf"(?<!\S)(?:{known.quiz})(?!\S)", named[0])
+    kind = IntentKind.QUIZ if quiz else IntentKind.SUMMARY
+    chapter = re.search(rf"(?<!\S)(?:{known.chapter})(?!\S)", text)
+    return Intent(kind, language, Here.CHAPTER if chapter else Here.PAGE, title=" ".join(title))
+
+
 def with_figures(said: Sequence[str]) -> str:
     """Join the words; "four" becomes "4"."""
     return " ".join(NUMBER_WORDS.get(word, word) for word in said)
@@ -132,7 +153,7 @@ def resumed(question: str, history: Sequence[Turn]) -> str:
         # With the numbers of the request that was unclear, and without them.
         for asked in (kept, [word for word in kept if not word.isdigit()]):
             intent = intent_of([*asked, *said])
-            if intent and intent.kind not in SMALL_TALK:
+            if intent and intent.kind not in SMALL_TALK and not intent.title:
                 return " ".join([*asked, *said])
     return question
 

@@ -1,9 +1,10 @@
 """Which paragraphs of the book an offline answer shows, and how much of long ones.
 
 Paragraphs are taken from the best one down, within a limit of words. With a list, listing, table or
-formula comes the paragraph before it as lead-in, with a text that ends with a colon or a question,
-and with a label, such as a caption or a file name, the block after it. Of a long block the run of
-units around the best one is shown. Paragraphs that follow each other in a section are one passage.
+formula comes the last sentence of the paragraph before it as lead-in; with a text that ends with a
+colon or a question, or without the end of a sentence, the block after it. Of a long block the run
+of units around the best one is shown. Paragraphs that follow each other in a section are one
+passage.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +15,6 @@ from app.domain.answering.units import (
     Unit,
     announces,
     ends_in_sentence,
-    has_sentence,
     whole_unit,
 )
 from app.domain.document import BlockKind, Span
@@ -23,52 +23,77 @@ from app.domain.scripts import word_count
 from app.domain.terms import joined_words
 
 MAX_PASSAGES = 5
-MAX_ANSWER_WORDS = 260
-"""Limit for all passages together; one block with its lead-in may exceed it."""
+LEAST_WORDS, WORDS_PER_TERM, MOST_TERMS = 160, 15, 10
+"""Limit for all passages together, by the question's terms; see `word_limit`."""
+MAX_ANSWER_WORDS = LEAST_WORDS + WORDS_PER_TERM * MOST_TERMS
 MAX_BLOCK_WORDS = 120
 """A longer text, list or table is shown in part."""
-_UNDIVIDED = frozenset({BlockKind.CODE, BlockKind.MATH})
+LEAST_RUN = 50
+"""Words to which such a part is shortened where less room is left."""
 _INTRODUCED = frozenset({BlockKind.LIST, *WHOLE})
-_LABEL_CHARS = 200
-"""A longer paragraph is text without its full stop."""
+
+
+def word_limit(terms: int) -> int:
+    """Return the most words of an answer: a question of more terms needs more of the book.
+
+    One block with its lead-in may exceed it.
+    """
+    return LEAST_WORDS + WORDS_PER_TERM * min(terms, MOST_TERMS)
 
 
 def choose(
-    paragraphs: Sequence[Candidate], best_first: Iterable[int], read: str
-) -> list[list[int]]:
-    """Return the positions of the paragraphs of each passage, best passage first.
+    paragraphs: Sequence[Candidate], best_first: Iterable[int], limit: int, read: str
+) -> list[dict[int, Unit]]:
+    """Return for each passage what is shown of its paragraphs, by position, best passage first.
 
-    A paragraph is taken if there is room, and if neither `read`, text that the reader has, nor what
-    is taken contains it.
+    A paragraph is taken if there is room within `limit` words, and if neither `read`, text that the
+    reader has, nor what is taken contains it.
     """
-    taken: list[int] = []
-    told, words = joined_words(read), 0
+    taken: dict[int, Unit] = {}
+    told = joined_words(read)
     for at in best_first:
-        added = [one for one in _with_neighbours(paragraphs, at) if one not in taken]
-        parts = [shown_part(paragraphs[one]) for one in added]
-        size = sum(part.size for part in parts)
-        said = joined_words(shown_part(paragraphs[at]).text)
-        if added and said not in told and not (taken and words + size > MAX_ANSWER_WORDS):
-            taken += added
-            words += size
-            told += "\n".join(["", *(joined_words(part.text) for part in parts)])
-    runs: list[list[int]] = []
+        room = limit - sum(part.size for part in taken.values())
+        parts = _with_neighbours(paragraphs, at, room)
+        new = {one: part for one, part in parts.items() if part.size > _size(taken.get(one))}
+        size = sum(part.size - _size(taken.get(one)) for one, part in new.items())
+        if at in new and joined_words(new[at].text) not in told and (size <= room or not taken):
+            taken |= new
+            told += "\n".join(["", *(joined_words(part.text) for part in new.values())])
+    order = [*taken]
+    runs: list[dict[int, Unit]] = []
     for at in sorted(taken):
-        if runs and runs[-1][-1] == at - 1 and _follows(paragraphs, at):
-            runs[-1].append(at)
-        else:
-            runs.append([at])
-    return sorted(runs, key=lambda run: min(map(taken.index, run)))[:MAX_PASSAGES]
+        if not (runs and at - 1 in runs[-1] and _follows(paragraphs, at)):
+            runs.append({})
+        runs[-1][at] = taken[at]
+    return sorted(runs, key=lambda run: min(map(order.index, run)))[:MAX_PASSAGES]
 
 
-def shown_part(paragraph: Candidate) -> Unit:
-    """Return the paragraph as one unit; of a long one the run of units around the best one."""
-    source, scored = paragraph.source, paragraph.scored
-    whole, text = whole_unit(source), source.passage.text
-    if whole.size <= MAX_BLOCK_WORDS or whole.kind in _UNDIVIDED or not scored:
+def _size(part: Unit | None) -> int:
+    return part.size if part else 0
+
+
+def _with_neighbours(paragraphs: Sequence[Candidate], at: int, room: int) -> dict[int, Unit]:
+    """Return what is shown of the paragraph, the sentence before it and the blocks it announces."""
+    last = at
+    while _introduces(paragraphs, last):
+        last += 1
+    shown = {one: shown_part(paragraphs[one]) for one in range(at + 1, last + 1)}
+    if _is_block(paragraphs[at]) and _follows(paragraphs, at):
+        shown[at - 1] = paragraphs[at - 1].units[-1]
+    left = max(LEAST_RUN, min(MAX_BLOCK_WORDS, room - sum(part.size for part in shown.values())))
+    return shown | {at: shown_part(paragraphs[at], left)}
+
+
+def shown_part(paragraph: Candidate, most: int = MAX_BLOCK_WORDS) -> Unit:
+    """Return the paragraph as one unit; of a longer one the run of units around the best one."""
+    source, scored, text = paragraph.source, paragraph.scored, paragraph.source.passage.text
+    whole = whole_unit(source)
+    if announces(source.passage):  # its last unit may be left out
+        whole = Unit(source, 0, paragraph.units[-1].end)
+    if whole.size <= most or not scored:
         return whole
     header = table_rows(text)[0] if whole.kind is BlockKind.TABLE else 0
-    start, end = _best_run(text, scored, MAX_BLOCK_WORDS - word_count(text[:header]))
+    start, end = _best_run(text, scored, most - word_count(text[:header]))
     if whole.kind is BlockKind.LIST:
         start = text.rfind("\n", 0, start) + 1  # with the item's marker
     return Unit(source, start, end)
@@ -92,29 +117,13 @@ def _best_run(text: str, scored: Sequence[ScoredUnit], most: int) -> Span:
         _, first, last = max(wider)
 
 
-def _with_neighbours(paragraphs: Sequence[Candidate], at: int) -> range:
-    """Return the paragraph with its lead-in and the block it announces.
-
-    Empty if that block is missing: the lead-in alone would be incomplete.
-    """
-    first = last = at
-    while at - first < 2 and _is_block(paragraphs[first]) and _follows(paragraphs, first):
-        first -= 1
-    while _introduces(paragraphs[last : last + 2]):
-        last += 1
-        if not _follows(paragraphs, last):
-            return range(0)
-    return range(first, last + 1)
-
-
-def _introduces(both: Sequence[Candidate]) -> bool:
-    """Whether the first one introduces the second, or is the label of such a block."""
-    passage, following = both[0].source.passage, both[-1].source.passage
-    if passage.kind is not BlockKind.PARAGRAPH or not _is_block(both[-1]):
-        return announces(passage)
-    label = len(passage.text) <= _LABEL_CHARS and not has_sentence(passage.text)
-    unfinished = following.kind in _UNDIVIDED and not ends_in_sentence(passage.text)
-    return announces(passage) or label or unfinished
+def _introduces(paragraphs: Sequence[Candidate], at: int) -> bool:
+    """Whether the paragraph introduces the next one: a label or sentence that a block completes."""
+    if not _follows(paragraphs, at + 1):
+        return False
+    passage = paragraphs[at].source.passage
+    beside = passage.kind is BlockKind.PARAGRAPH and _is_block(paragraphs[at + 1])
+    return announces(passage) or (beside and not ends_in_sentence(passage.text))
 
 
 def _follows(paragraphs: Sequence[Candidate], at: int) -> bool:

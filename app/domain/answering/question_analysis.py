@@ -50,6 +50,8 @@ class QuestionAnalysis:
     function words of another language, and without sentences about the reader."""
     vector: Vector = field(default_factory=lambda: array("f"))
     """Vector of the question with its earlier turns, without a selected text; see `Reading`."""
+    read: str = ""
+    """Text that the reader has, which is not told again unless there is no other."""
 
 
 def term_weights(

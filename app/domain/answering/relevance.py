@@ -126,7 +126,17 @@ def candidates(
         hidden = not asks and states_objectives(one.passage, previous)
         own = () if hidden else units_of(one, split_sentences, question.language)
         found.append(Candidate(one, follows, _lead_in(one.passage, previous), own))
-    return found
+    return _complete(found)
+
+
+def _complete(paragraphs: list[Candidate]) -> list[Candidate]:
+    """Leave out each last unit that announces a block which is missing."""
+    followed = False
+    for at, one in reversed([*enumerate(paragraphs)]):
+        units = one.units if followed or not announces(one.source.passage) else one.units[:-1]
+        paragraphs[at] = replace(one, units=units)
+        followed = one.follows and bool(units)
+    return paragraphs
 
 
 def _continues_section(before: ContextPassage, one: ContextPassage) -> bool:

@@ -50,7 +50,7 @@ def narrowed(
 
 
 def page_preferred(hits: Sequence[Hit], page: Chunk) -> tuple[Hit, ...]:
-    """Sort the hits by score, with a bonus for those on the reader's page."""
+    """Sort the hits by score, which counts `ON_PAGE` times on the reader's page."""
     weighed = [
         replace(hit, score=min(1.0, hit.score * ON_PAGE))
         if (hit.chunk.book, hit.chunk.file) == (page.book, page.file)
@@ -112,7 +112,7 @@ class AskRequest:
     k: int = ANSWER_CHUNKS
     """Chunks that the answer is made from."""
     page_url: str = ""
-    """The reader's page, as URL or path; its hits get a small bonus unless `scope` is set."""
+    """The reader's page, as URL or path; its hits count more (`ON_PAGE`) unless `scope` is set."""
     scope: Scope | None = None
     selection: Selection | None = None
     solutions: Solutions = Solutions.HINT

@@ -24,8 +24,7 @@ class StrategyName(StrEnum):
 def _require(sound: bool, rule: str) -> None:
     """ValueError, with the rule that the settings break."""
     if not sound:
-        message = f"the settings need {rule}"
-        raise ValueError(message)
+        raise ValueError(f"the settings need {rule}")
 
 
 @dataclass(frozen=True, slots=True)

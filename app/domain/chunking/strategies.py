@@ -52,8 +52,7 @@ def sentence(document: Document, sizes: PackingConfig, tools: ChunkingTools) -> 
 def semantic(document: Document, sizes: SemanticConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Cut between sentences whose vectors are far apart. ConfigError without an embedder."""
     if tools.embed is None:
-        message = "the chunking strategy 'semantic' needs an embedder"
-        raise ConfigError(message)
+        raise ConfigError("the chunking strategy 'semantic' needs an embedder")
     splitter = BlockSplitter(document.language, tools, sizes.maximum)
     pieces = list(_sentences(document, splitter))
     texts = [piece.text for piece in pieces]

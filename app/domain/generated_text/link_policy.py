@@ -72,23 +72,14 @@ _LIVE = re.compile(
     r"|&(?=[#A-Za-z])|(?<=script):|(?<=mailto):|(?<=data):",
     re.IGNORECASE,
 )
+"""A space behind each keeps a text from being parsed as a link or HTML, inside or outside code."""
 _MENTIONED = re.compile(r"(?:https?|ftp|wss?|file)://[^\s<>\"'`)\]}|*]+|www\.[^\s<>\"'`)\]}|*]+")
-
-
-def addresses(text: str) -> frozenset[str]:
-    """Return the web addresses that the text has."""
-    return frozenset(one.rstrip(_TRAILING) for one in _MENTIONED.findall(text))
 
 
 def hides_an_address(reference: str) -> bool:
     """Whether a character reference encodes a character that needs no encoding."""
     character = html.unescape(reference)
     return character.isascii() and (character.isalnum() or not character.strip(":/.@\\- \t\n"))
-
-
-def spread(text: str) -> str:
-    """Insert spaces, so that the text is not parsed as a link or HTML, inside or outside code."""
-    return _LIVE.sub(r"\g<0> ", text)
 
 
 REMOVED_LINK, REMOVED_IMAGE = "(link removed)", "(image removed)"
@@ -101,7 +92,7 @@ class LinkPolicy:
 
     def __init__(self, book_text: str = "") -> None:
         """Addresses of `book_text` may be shown, as code."""
-        self._mentioned = addresses(book_text)
+        self._mentioned = {one.rstrip(_TRAILING) for one in _MENTIONED.findall(book_text)}
         self._last = "\n"
         self._cells = False
         """A code span of the line has a `|`: in a table row the cells end there, so that code after
@@ -125,13 +116,13 @@ class LinkPolicy:
         whole = found[0]
         if found["code"]:
             self._cells = self._cells or "|" in whole
-            return spread(whole) if self._cells else whole
+            return _LIVE.sub(r"\g<0> ", whole) if self._cells else whole
         if found["ticks"]:
             return "".join(f"\\{one}" for one in whole)
-        if found["autolink"]:
-            return self._instead(found, found["autolink"])
-        if found["address"] or found["label"] is not None:
-            return self._address(found) if found["address"] else self._link(found)
+        if address := found["autolink"] or found["address"]:
+            return self._address(found, address)
+        if found["label"] is not None:
+            return self._link(found)
         if found["bracket"]:
             return f"{whole} " if found.string.startswith("(", found.end()) else f"{whole}\\"
         hidden = found["reference"] and hides_an_address(whole)
@@ -145,18 +136,14 @@ class LinkPolicy:
             return _apart(found, REMOVED_IMAGE if found["image"] else REMOVED_LINK)
         return label if _reads_alone(found) else _apart(found, f"({label})")
 
-    def _address(self, found: re.Match[str]) -> str:
-        address = found["address"].rstrip(".,;:!?_~") or found["address"]
-        rest = found["address"][len(address) :]
-        return self._instead(found, address) + rest
-
-    def _instead(self, found: re.Match[str], address: str) -> str:
-        """Return the replacement of an address."""
+    def _address(self, found: re.Match[str], written: str) -> str:
+        """Return the replacement of an address; punctuation behind it stays."""
+        address = written.rstrip(_TRAILING) or written
         text, (start, end) = found.string, found.span()
         beside = text[max(0, start - 1) : start], text[end : end + 1]
-        if address in self._mentioned and "`" not in beside and not self._cells:
-            return f"`{address}`"
-        return _apart(found, REMOVED_LINK)
+        as_code = address in self._mentioned and "`" not in beside and not self._cells
+        shown = f"`{address}`" if as_code else _apart(found, REMOVED_LINK)
+        return shown + written[len(address) :]
 
     def _html(self, found: re.Match[str]) -> str:
         if found["begins"] is not None:

@@ -9,7 +9,8 @@ CommonMark: https://spec.commonmark.org/0.31.2/#fenced-code-blocks
 """
 
 import re
-from dataclasses import dataclass
+
+from app.domain.document import Span
 
 CODE_SPAN = r"(?P<run>`+)(?!`)[^\n]*?(?<!`)(?P=run)(?!`)"
 LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+>\u2022]|#{1,6}|\d{1,3}[.)])[ \t]+)*")
@@ -67,29 +68,19 @@ def at_margin(text: str) -> str:
     quotes = lead.count(">")
     margin = rf"(?:[ \t]*>){{0,{quotes}}} ?" if quotes else rf"[ \t]{{0,{len(lead)}}}"
     code = [re.sub(margin, "", line, count=1) for line in lines]
-    if any(closes(run, line) for line in code):
-        return ""
     ending = text[len(text.removesuffix("\n")) :]
     return "\n".join([opening[len(lead) :], *code, run]) + ending
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """The sources `numbers` are cited for `text[start:end]`; if it is empty, for what precedes."""
-
-    start: int
-    end: int
-    numbers: tuple[int, ...]
-
-
-def without_markers(text: str, sources: int) -> tuple[str, list[Marked]]:
-    """Return the text without markers, and what they mark in it.
+def without_markers(text: str, sources: int) -> tuple[str, list[tuple[Span, tuple[int, ...]]]]:
+    """Return the text without markers, and for each the span that it marks and its numbers.
 
     A marker cites its sources, numbered from 1 to `sources`, for the words since the previous
-    marker. Brackets in code, or without a known number, are text.
+    marker; if there are none, the span is empty. Brackets in code, or without a known number, are
+    text.
     """
     rest, start = "", len(text) - len(LINE_MARK.sub("", text, count=1))
-    marked: list[Marked] = []
+    marked: list[tuple[Span, tuple[int, ...]]] = []
     at = 0
     for found in _MARKERS.finditer(text):
         numbers = _numbers(found["markers"] or "", sources)
@@ -99,10 +90,9 @@ def without_markers(text: str, sources: int) -> tuple[str, list[Marked]]:
         words = rest[start:]
         if any(map(str.isalnum, words)):
             begin = len(rest) - len(words.lstrip(" \t-*#>,;:.\u2022"))
-            marked.append(Marked(begin, len(rest.rstrip()), numbers))
+            marked.append(((begin, len(rest.rstrip())), numbers))
         else:
-            last = marked[-1] if marked else Marked(0, 0, ())
-            marked.append(Marked(last.start, last.end, numbers))
+            marked.append((marked[-1][0] if marked else (0, 0), numbers))
         at, start = found.end(), len(rest)
         rest += " " if found["before"] and _SPACED.match(text, at) else ""
     return rest + text[at:], marked

@@ -33,7 +33,7 @@ class TextUnit:
 
 
 class Splitter:
-    """`feed` and `close` return the units completed; where the stream is cut has no effect."""
+    """Where the stream is cut has no effect on the units."""
 
     def __init__(
         self, split_sentences: Callable[[str, str], Sequence[Span]], language: str
@@ -47,14 +47,10 @@ class Splitter:
         self._begins_line = True
         self._fence = ""
 
-    def feed(self, text: str) -> list[TextUnit]:
-        """Return the units that the text completes."""
+    def feed(self, text: str, *, final: bool = False) -> list[TextUnit]:
+        """Return the units that the text completes; all that is left if it is the `final` one."""
         self._pending += text
-        return [*self._units(final=False)]
-
-    def close(self) -> list[TextUnit]:
-        """Return what is left at the end of the stream."""
-        return [*self._units(final=True)]
+        return [*self._units(final=final)]
 
     def _units(self, *, final: bool) -> Iterator[TextUnit]:
         while self._pending and (end := self._end(final=final)):
@@ -109,8 +105,6 @@ class Splitter:
         """Whether a sentence ends here, outside brackets, code and tables."""
         text, at = found.string, found.start()
         if text.count("`", 0, at) % 2 or "|" in text[:at]:
-            return False
-        if "//" in text[text.rfind(" ", 0, at) + 1 : at]:
             return False
         if any(text.count(one, 0, at) > text.count(end, 0, at) for one, end in ("[]", "()")):
             return False

@@ -53,10 +53,8 @@ def standalone(
     questions = [one.content for one in history if one.role == "user" and one.content.strip()]
     answers = [one.content[:ANSWER_CHARS] for one in history if one.role != "user"][-1:]
 
-    frame = known_language(language).frame.split()
-
     def topic_terms(text: str) -> int:
-        return count_terms(" ".join(one for one in words(_FORM.sub(" ", text)) if one not in frame))
+        return count_terms(topic_of(text, language))
 
     antecedents: list[str] = []
     for one in reversed(questions[-MAX_CHAIN:]):
@@ -78,6 +76,13 @@ def standalone(
             *((text, factor * ASSISTANT_WEIGHT) for text in answers),
         ),
     )
+
+
+def topic_of(text: str, language: str) -> str:
+    """Return the words of a question without those for its form: "" for "another example"."""
+    known = known_language(language)
+    frame = f"{known.frame} {known.anaphora}".split()
+    return " ".join(one for one in words(_FORM.sub(" ", text)) if one not in frame)
 
 
 def rewritten_by_model(rewritten: str, question: str) -> Standalone:

@@ -1,5 +1,5 @@
 // The server: questions with their streamed answers, search, glossary.
-import type { Config } from "./config";
+import { ofBook, type Config } from "./config";
 import { t } from "./texts";
 import type { Question, Rating, WireEvent } from "./turn";
 
@@ -110,7 +110,7 @@ export class Api {
 
   /** `page` decides which version and locale of the book is searched. */
   async search(question: string, page: string, signal: AbortSignal): Promise<Hit[]> {
-    const body = { question, k: 20, page_url: page, ...(this.config.book ? { book: this.config.book } : {}) };
+    const body = { question, k: 20, page_url: page, ...ofBook(this.config) };
     const found = await this.json(() => this.post("/v1/search", body, { signal }), signal);
     return (found as { hits: Hit[] } | null)?.hits ?? [];
   }
@@ -124,9 +124,19 @@ export class Api {
 
   /** The glossary's terms of the page; none where the book does not have the page. */
   async terms(page: string): Promise<Term[]> {
-    const query = new URLSearchParams({ page, ...(this.config.book ? { book: this.config.book } : {}) });
-    const found = await this.json(() => this.fetch(`/v1/glossary?${query}`));
+    const found = await this.ofPage("/v1/glossary", page);
     return (found as { terms: Term[] } | null)?.terms ?? [];
+  }
+
+  /** Starter questions and exercises of the page; none where the book does not have the page. */
+  async suggestions(page: string): Promise<Suggestions> {
+    const found = await this.ofPage("/v1/suggestions", page);
+    return (found as Suggestions | null) ?? { questions: [], exercises: [] };
+  }
+
+  private ofPage(path: string, page: string): Promise<unknown> {
+    const query = new URLSearchParams({ page, ...ofBook(this.config) });
+    return this.json(() => this.fetch(`${path}?${query}`));
   }
 
   /** Say that a citation, passage or source of the answer is opened; the page may be left at once. */
@@ -151,13 +161,6 @@ export class Api {
     if (!(wait > 0 && wait <= MAX_WAIT_SECONDS)) return response;
     await countdown(wait, rest.signal, (seconds) => notice(t("wait", { seconds })));
     return ask();
-  }
-
-  /** Starter questions and exercises of the page; none where the book does not have the page. */
-  async suggestions(page: string): Promise<Suggestions> {
-    const query = new URLSearchParams({ page, ...(this.config.book ? { book: this.config.book } : {}) });
-    const found = await this.json(() => this.fetch(`/v1/suggestions?${query}`));
-    return (found as Suggestions | null) ?? { questions: [], exercises: [] };
   }
 
   /** Return the response's JSON; null for a 404. Raises Refusal. */

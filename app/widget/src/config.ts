@@ -19,6 +19,9 @@ export interface Config {
   readonly shortcut: string;
 }
 
+/** The book as a request names it; nothing for all books. */
+export const ofBook = ({ book }: Config): { book?: string } => (book ? { book } : {});
+
 const OWN_PATH = /(?:\/widget)?\/widget\.js$/;
 
 function address(script: HTMLScriptElement): URL | null {

@@ -28,10 +28,11 @@ export interface Passage {
   text: string;
   heading_path: string[];
   url: string;
+  /** What `url` and `permalink` lead to. */
+  paragraph_id: string;
   permalink: string;
   marks: [number, number][];
-  /** Missing in what a widget of an earlier version kept for the session. */
-  figures?: Figure[];
+  figures: Figure[];
 }
 
 export interface Source {
@@ -53,7 +54,7 @@ export interface Answer {
   confidence: string;
   citations: Citation[];
   passages: Passage[];
-  figures?: Figure[];
+  figures: Figure[];
   sources: Source[];
   statements: Statement[];
   degraded: string[];

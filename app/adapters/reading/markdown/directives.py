@@ -32,6 +32,7 @@ _OPTION = re.compile(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)\n?")
 _TABLE = tomllib.loads(Path(__file__).with_name("directives.toml").read_text("utf-8"))
 _ROLES = {name: role for role, one in _TABLE.items() for name in one["names"].split()}
 """What becomes of directives, by their names."""
+_TAG = re.compile(r"<[^<>]*>")
 _DEFINITION = re.compile(r"^(?P<term>\S[^\n]*)\n[ \t]{2,}(?=\S)", re.MULTILINE)
 _DEPTH = 8
 """Deepest nesting of directives."""
@@ -47,9 +48,9 @@ _OBJECT = re.compile(rf":::[ \t]+(?P<name>{_DOTTED.pattern})(?P<title>)[ \t]*$")
 _SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
 """The first line of a block of PyMdown's, which ends with the same slashes."""
 _PAIRED = re.compile(
-    r"\{(?:\{[<%]|%-?)[ \t]*(?P<name>[a-z][\w-]*+)(?P<given>[^{}\n]*+)\}{1,2}[ \t]*$"
+    r"\{(?:\{[<%#]|%-?)[ \t]*(?P<name>[a-z][\w-]*+)(?P<given>[^{}\n]*+)\}{1,2}[ \t]*$"
 )
-"""The first line of a shortcode of Hugo's, or a tag of Jekyll's or GitBook's, that has an end."""
+"""The first line of a shortcode or tag with an end, of Hugo, Jekyll, GitBook or mdbook-tabs."""
 _LANGUAGE = re.compile(r"[ \t]+([\w+#.-]+)(?![\w=+#.-])")
 _TITLED = re.compile(r"(?:\b(?:title|name|header)=|[ \t])(?:\"([^\"]*)\"|'([^']*)')")
 _LISTING = "highlight"
@@ -104,7 +105,7 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
     inside = _nested(body, line, state, depth)
     if role == "glossary":
         return inside
-    title = inline_html(state.md, argument, state.env) if role not in ("tab", "figure") else ""
+    title = inline_html(state.md, argument, state.env) if role != "figure" else ""
     shown = title if "solution" not in name else ""  # it names the exercise
     ident = options.get("name") or options.get("label")
     element = _TABLE["admonition" if role == "frame" and title else role]
@@ -112,6 +113,7 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
         id=f' id="{escape(ident)}"' if ident else "",
         classes=escape(f"{name} {options.get('class', '')}".strip()),
         argument=escape(argument),
+        label=_TAG.sub("", title),
         alt=escape(options.get("alt", "")),
         title=title,
         head=f'<p class="admonition-title label">{shown}</p>' if shown else "",
@@ -198,5 +200,5 @@ def _is_inside(state: StateBlock, at: int, indent: int, closing: Sequence[str]) 
     """Whether a line is in a block that ends before a line `closing`, or before a lesser indent."""
     if closing:
         line = state.src[state.bMarks[at] + state.tShift[at] : state.eMarks[at]]
-        return "".join(line.split()).strip("{<%->}") not in closing
+        return "".join(line.split()).strip("{<%#->}") not in closing
     return state.isEmpty(at) or state.sCount[at] >= indent

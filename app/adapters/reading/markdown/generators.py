@@ -139,7 +139,7 @@ def _plain(files: SourceFiles, config: str) -> Facts:
     pages.pop(summary.rpartition("/")[2], "")  # HonKit's contents may be a README
     entries = _summary(files, summary) if summary else []
     first = _text(gitbook, "structure", "readme") or "README.md"
-    if entries and first in pages and first not in [one.target for one in entries]:
+    if entries and not book and first in pages and first not in [one.target for one in entries]:
         entries.insert(0, Entry(0, "", 0, first))  # GitBook's introduction
     return Facts(
         folder,

@@ -17,7 +17,7 @@ _LINK = re.compile(
     r"(?P<embeds>!?)\[\[(?=[^\[\]|\n]{0,200}[^\W\d])(?P<target>[^\[\]|\n]{1,200}?)"
     r"(?:\\?\|(?P<label>[^\[\]\n]{0,200}))?\]\](?![(\[])"
 )
-_IMAGE = re.compile(r"\.(?:avif|gif|jpe?g|png|svg|webp)$", re.IGNORECASE)
+_IMAGE = re.compile(r"\.(?:avif|gif|jpe?g|png|svg|webp)(?:#.*)?$", re.IGNORECASE)
 _OWN_ID = re.compile(r"\S!?\[\[[\w-]+\]\]\Z", re.ASCII)
 """An id that an author gave to a heading, as the courses of Hugging Face have."""
 

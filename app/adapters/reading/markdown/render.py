@@ -1,10 +1,11 @@
 """Renders a page of Markdown to HTML whose block elements carry their source span."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from html import escape
-from itertools import pairwise
+from posixpath import normpath
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -12,6 +13,7 @@ from markdown_it.common.utils import normalizeReference
 from markdown_it.renderer import RendererHTML
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock, list_block, paragraph
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 from mdit_py_plugins.amsmath import amsmath_block, amsmath_plugin
@@ -28,8 +30,14 @@ from app.adapters.reading.inline import UNKNOWN
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import heading_ids
 from app.adapters.reading.markdown.notes import notes_plugin
-from app.adapters.reading.markdown.tags import as_html, tags_plugin
-from app.adapters.reading.markdown.unresolved import TEMPLATE, unresolved_plugin
+from app.adapters.reading.markdown.tags import TAG, as_html, tags_plugin
+from app.adapters.reading.markdown.unresolved import (
+    INCLUDES,
+    TEMPLATE,
+    Include,
+    unresolved_plugin,
+    with_includes,
+)
 from app.adapters.reading.tree import SPAN, marked
 from app.domain.document import Site
 from app.domain.errors import FileRefused
@@ -42,10 +50,17 @@ _CROSS_REFERENCE = re.compile(
     r"`\]\[([^\[\]\n]{1,200})\]|\]\[([\w-]+(?:\.[\w-]+)+)\]|\[([^\[\]\n]{1,200})\]\[\]"
 )
 """Links by the name of an object or heading of another page, which MkDocs's autorefs resolves."""
-_ICON = re.compile(
+_PYMDOWN = re.compile(
     r":(?:material|octicons|fontawesome|simple)-[\w-]{1,60}:(?:\{[^{}\n]{0,80}\})?[ \t]?"
+    r"|(?<![\w+])\+\+(?P<keys>[\w+-]{1,60})\+\+(?![\w+])"
+    r"|(?<![\w=^\"'!<])(?P<mark>==|\^\^)(?=[^\s>])(?P<marked>[^=^\n]{1,300})(?<=\S)(?P=mark)(?![\w=^])"
+    r"|(?:[ ]|\A)\^[A-Za-z\d][\w-]{3,40}\Z"
 )
-"""An icon of Material for MkDocs."""
+"""Icons of Material for MkDocs, keys, and text that is marked as Obsidian does, too; its ids."""
+_CODE_LANGUAGE = re.compile(r"\A#!\w+ ")
+"""Before code in a line, as MkDocs has it."""
+_NO_BREAK = re.compile(r"^( {0,3}#{1,6})\xa0", re.MULTILINE)
+"""A heading's mark before a blank that does not break, as Macs write it by mistake."""
 _LINE_END = re.compile(r"\r\n?|\n")
 _INFO = re.compile(r"^\{?\.?(?P<language>[\w+#.-]+)(?![\w+#.=-])")
 _TITLE = re.compile(r"(?:title|caption|file|filename)=(?:\"([^\"]+)\"|'([^']+)')")
@@ -63,20 +78,16 @@ _LONGEST_FORMULA = 200
 """Lines."""
 _TOO_MUCH = "too much mark-up for its length: write less of it, or split the page"
 _TOO_DEEP = f"nested over {BUDGET.depth} levels deep: nest less"
-_LEFT_OUT = {
-    Site.MDBOOK: re.compile(r"(?<!\\)\{\{\s*#\w+\s+(?:\.\./)*+([^{}\s:]++)[^{}\n]*+\}\}"),
-    Site.MKDOCS: re.compile(
-        r"^[ \t]*(?:-+8<-+ [\"']|\{[*!]>? *)(?:\.\./)*+([^\"':*!{}\n]++)[^\n]*", re.MULTILINE
-    ),
-}
-"""Includes that are left in a listing, and the files that they name."""
 _HIDDEN_RUST = re.compile(r"^\s*#(?: .*)?$\n?", re.MULTILINE)
 
 
-def render(source: str, site: Site, skip: int, file: str) -> tuple[str, list[str]]:
+def render(
+    source: str, site: Site, skip: int, file: str, include: Include
+) -> tuple[str, list[str]]:
     """Render a page to HTML; return also the places that only the site's generator can resolve.
 
-    `skip` is the length of its front matter. Spans in the HTML are code points of `source`.
+    `skip` is the length of its front matter. Spans in the HTML are code points of `source`; what a
+    line includes has the line's.
     FileRefused, with the line, if it is nested too deeply or has too many tokens.
     """
     is_mdx = site is Site.DOCUSAURUS or file.endswith(".mdx")
@@ -90,9 +101,12 @@ def render(source: str, site: Site, skip: int, file: str) -> tuple[str, list[str
     env["mdx"] = site is Site.DOCUSAURUS or (is_mdx and bool(_IMPORT.search(source)))
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
-    tokens = md.parse("\n" * front + source[skip:], env)
-    if site is Site.MKDOCS:
-        _drop_icons(tokens)
+    lines = [""] * front + _LINE_END.split(_NO_BREAK.sub(r"\1 ", source[skip:]))
+    whole = [with_includes(one, file, site, include) for one in lines]
+    starts = [
+        start for start, one in zip(starts, whole, strict=False) for _ in range(one.count("\n") + 1)
+    ] + [len(source)]
+    tokens = md.parse("\n".join(whole), env)
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
         raise FileRefused(_TOO_DEEP, file, deep.map[0] + 1 if deep.map else 0)
     heading_ids(tokens, site)
@@ -100,11 +114,21 @@ def render(source: str, site: Site, skip: int, file: str) -> tuple[str, list[str
     return md.renderer.render(tokens, md.options, env), env["unknown"]
 
 
-def _drop_icons(tokens: Sequence[Token]) -> None:
-    """Remove icons, which show no text. A table's cell may say only "yes" by one: it keeps them."""
-    for before, token in pairwise(tokens):
-        for part in token.children or () if before.type != "td_open" else ():
-            part.content = _ICON.sub("", part.content) if part.type == "text" else part.content
+def _without_marks(state: StateCore) -> None:
+    """Remove marks of PyMdown's. A table's cell may say only "yes" by an icon: it keeps them."""
+    before = ""
+    for token in state.tokens:
+        plain = partial(_unmarked, before == "td_open")
+        for part in token.children or ():
+            if part.type == "text":
+                part.content = _PYMDOWN.sub(plain, part.content)
+            elif part.type == "code_inline":
+                part.content = _CODE_LANGUAGE.sub("", part.content)
+        before = token.type
+
+
+def _unmarked(keeps_icons: bool, found: re.Match[str]) -> str:
+    return found["keys"] or found["marked"] or found[0] * keeps_icons
 
 
 def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> None:
@@ -112,7 +136,8 @@ def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> N
         if token.map is None or token.nesting < 0 or token.type == "inline":
             continue
         first, behind = token.map
-        start, end = starts[min(first, len(starts) - 2)], starts[min(behind, len(starts) - 1)]
+        start = starts[min(first, len(starts) - 2)]
+        end = starts[min(max(behind, bisect_right(starts, start)), len(starts) - 1)]
         text = source[start:end]
         start += len(text) - len(text.lstrip())
         end -= len(text) - len(text.rstrip())
@@ -143,6 +168,8 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
         md.block.ruler.at("list", partial(_indented, list_block), ends)
         md.block.ruler.at("paragraph", partial(_indented, paragraph))
+    if site in (Site.MKDOCS, Site.PLAIN):
+        md.core.ruler.push("marks", _without_marks)
     md.use(notes_plugin, has_wiki_links=site is Site.PLAIN)
     if site is Site.MYST:
         md.use(myst_block_plugin).use(myst_role_plugin)
@@ -188,9 +215,9 @@ def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env
         code = _HIDDEN_RUST.sub("", code)
     if site is Site.DOCUSAURUS and "highlight-" in code:
         code = _HIGHLIGHT.sub("", code)
-    if pattern := _LEFT_OUT.get(site):
+    if pattern := INCLUDES.get(site):  # of files that cannot be read
         env["unknown"] += [one.group().strip() for one in pattern.finditer(code)]
-        code = pattern.sub(r"\1", code)
+        code = pattern.sub(lambda one: normpath(f"/{one['file']}")[1:], code)
     attributes = RendererHTML.renderAttrs(token)
     title = _TITLE.search(info)
     shown = f"<p{attributes}>{escape(title[1] or title[2])}:</p>\n" if title else ""
@@ -214,7 +241,7 @@ def _html_block(
     token = tokens[index]
     is_jsx = "{" in token.content and env["mdx"]
     html = as_html(token.content) if is_jsx else token.content
-    env["unknown"] += TEMPLATE.findall(html)
+    env["unknown"] += TEMPLATE.findall(TAG.sub("", html))  # one in an address is no text
     html = TEMPLATE.sub("", html)
     span = str(token.attrs.get(SPAN, ""))
     return marked(html.encode("utf-8", "replace"), span).decode() if span else html

@@ -68,6 +68,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
             replace(
                 one,
                 file=join(facts.folder, one.file),
+                chapter=join(facts.folder * (one.chapter in facts.pages), one.chapter),
                 url=f"{base}/{encoded_path(facts.pages[one.file].lstrip('/') or home)}",
             )
             for one in listed

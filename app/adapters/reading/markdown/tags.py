@@ -5,7 +5,7 @@ from html import escape
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, html_block
 from markdown_it.rules_inline import StateInline
 
 from app.adapters.reading.markdown.unresolved import TEMPLATE
@@ -21,7 +21,7 @@ _VALUE = rf"\"(?:{_MARK}|[^\"])*+\"|'(?:{_MARK}|[^'])*+'|{_BRACES}|[^\s\"'{{}}<>
 _ATTRIBUTE = rf"\s*+(?:{_KEY}(?:\s*+=\s*+(?:{_VALUE}))?+|{_BRACES})"
 _ANY = rf"</?[A-Za-z][A-Za-z\d.:-]*+(?!_)(?:{_ATTRIBUTE})*+\s*+/?>"
 _ATTRIBUTES = re.compile(rf"\s*+(?:(?P<key>{_KEY})(?:\s*+=\s*+(?P<value>{_VALUE}))?|{_BRACES})")
-_TAG = re.compile(
+TAG = re.compile(
     r"<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z\d.:-]*+)(?!_)"
     rf"(?P<attributes>(?:{_ATTRIBUTE})*+)\s*+(?P<empty>/?)>"
 )
@@ -37,6 +37,7 @@ _INLINE = re.compile(
     rf"|style|space|padded|phantom|fenced|enclose|table|tr|td)|{'|'.join(INLINE)}"
 )
 """Elements that do not end a paragraph, those of MathML among them."""
+_ROW = re.compile(r"</?(?:t(?:able|body|foot|head|r)|m[a-z]+)\b")
 _LONGEST = 20_000
 """Characters of a tag or of a line of tags; longer ones are text."""
 
@@ -45,6 +46,7 @@ def tags_plugin(md: MarkdownIt) -> None:
     """Read lines of tags alone as tags, so that the lines between them are Markdown."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
     md.block.ruler.before("html_block", "tag_line", _tag_line, ends)
+    md.block.ruler.at("html_block", _html_block, ends)
     md.inline.ruler.before("html_inline", "tag", _tag_inline)
 
 
@@ -53,7 +55,7 @@ def as_html(source: str) -> str:
 
     Attributes in braces are kept if they are a text. A component that closes itself gets an end.
     """
-    return _TAG.sub(_html, source)
+    return TAG.sub(_html, source)
 
 
 def _html(tag: re.Match[str]) -> str:
@@ -88,7 +90,7 @@ def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     line = _LINE.match(state.src, at, at + _LONGEST)
     if line is None:
         return False
-    tags = list(_TAG.finditer(line[0]))
+    tags = list(TAG.finditer(line[0]))
     names = [tag["name"].lower() for tag in tags]
     if names[0] in _RAW or any(map(_INLINE.fullmatch, names)):
         return False
@@ -105,6 +107,40 @@ def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
+def _html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read HTML up to an empty line, but as a paragraph what begins with an element within a line.
+
+    A table or formula that is not closed goes on behind an empty line, if the next begins with a
+    row or is indented like code.
+    """
+    at = state.bMarks[start] + state.tShift[start]
+    tag = TAG.match(state.src, at, at + _LONGEST)
+    name = tag["name"].lower() if tag else ""
+    if (_INLINE.fullmatch(name) and name != "math") or not html_block(state, start, end, silent):
+        return False
+    if silent or name not in _RAW:
+        return True
+    token = state.tokens[-1]
+    part, depth, line = token.content, 0, state.line
+    while (depth := depth + part.count(f"<{name}") - part.count(f"</{name}")) > 0:
+        first = at = state.skipEmptyLines(line)
+        if at >= end or not _goes_on(state, at):
+            break
+        while at < end and not state.isEmpty(at) and state.sCount[at] >= state.blkIndent:
+            at += 1
+        part, line = state.getLines(first, at, 0, False), at
+    state.line, token.map = line, [start, line]
+    token.content = state.getLines(start, line, state.blkIndent, True)
+    return True
+
+
+def _goes_on(state: StateBlock, line: int) -> bool:
+    begin = state.bMarks[line] + state.tShift[line]
+    is_row = _ROW.match(state.src, begin) is not None
+    is_inside = state.sCount[line] >= state.blkIndent
+    return is_inside and (is_row or (state.src[begin] == "<" and state.is_code_block(line)))
+
+
 def _needs_build(tag: re.Match[str]) -> bool:
     """Whether it is a component without content, whose attributes are expressions."""
     return bool(tag["empty"] and "{" in tag["attributes"] and tag["name"][0].isupper())
@@ -113,7 +149,7 @@ def _needs_build(tag: re.Match[str]) -> bool:
 def _tag_inline(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] != "<":
         return False
-    tag = _TAG.match(state.src, state.pos, state.pos + _LONGEST)
+    tag = TAG.match(state.src, state.pos, state.pos + _LONGEST)
     if tag is None:
         return False
     if not silent:

@@ -1,30 +1,22 @@
 import type { ElementContent, RootContent } from "hast";
 import type { ComponentChildren, VNode } from "preact";
-import { useState } from "preact/hooks";
 import type { Code } from "../assets";
-import { useChunk } from "../panel/hooks";
-import { useTexts } from "../texts";
+import { useChunk, useCopy } from "../panel/hooks";
+import { t } from "../texts";
 
 const PLAIN = new Set(["", "text", "txt", "plain", "plaintext", "none", "output"]);
 
 /** A listing with its language, a copy button and, once the highlighter is there, colours. */
 export function CodeBlock({ code, language }: { code: string; language: string }): VNode {
-  const t = useTexts();
-  const [copied, setCopied] = useState(false);
+  const [copied, copy] = useCopy();
   const plain = PLAIN.has(language.toLowerCase());
   const highlighter = useChunk<Code>(plain ? "" : "code");
   const root = highlighter?.tokens(code, language.toLowerCase());
-  const copy = () => {
-    void navigator.clipboard?.writeText(code).then(() => {
-      setCopied(true);
-      setTimeout(() => setCopied(false), 1500);
-    });
-  };
   return (
     <figure class="tbr-code">
       <figcaption>
         <span>{language}</span>
-        <button type="button" class="tbr-plain" onClick={copy}>{copied ? t("copied") : t("copy")}</button>
+        <button type="button" class="tbr-plain" onClick={() => copy(code)}>{copied ? t("copied") : t("copy")}</button>
       </figcaption>
       <pre tabIndex={0} aria-label={language || t("code")} role="region"><code>{root ? root.children.map(element) : code}</code></pre>
     </figure>

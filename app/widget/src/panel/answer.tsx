@@ -9,6 +9,7 @@ import { t, type TextKey } from "../texts";
 import { failedSteps, isCut, type Citation, type Passage, type Turn } from "../turn";
 import { answerMarkdown } from "./copied";
 import { Figures } from "./figures";
+import { useCopy } from "./hooks";
 import { Icon } from "./icons";
 import type { Store } from "./store";
 import { citationTarget, passageTarget, sourceTarget } from "./targets";
@@ -64,7 +65,7 @@ export function TurnView({ store, turn, last }: { store: Store; turn: Turn; last
         {turn.citations.length > 0 && !turn.passages.length && <Sources store={store} turn={turn} />}
         {nearest && turn.sources.length > 0 && <Nearest store={store} turn={turn} title={nearest} />}
         {turn.done && <Actions store={store} turn={turn} />}
-        {turn.done && last && turn.follow_ups.length > 0 && <FollowUps store={store} turn={turn} />}
+        {turn.done && last && turn.follow_ups.length > 0 && <Questions store={store} title="askNext" questions={turn.follow_ups} />}
       </div>
     </Fragment>
   );
@@ -122,7 +123,7 @@ function CitationChip({ store, turn, citation }: { store: Store; turn: Turn; cit
 const placeOf = ({ heading_path, title }: Citation) => heading_path.join(" › ") || title;
 
 /** A link of the text: only to a web address; to a consulted passage with what finds it there. */
-function answerLink(store: Store, turn: Turn, address: string, label: ComponentChildren): VNode | null {
+function answerLink(store: Store, turn: Pick<Turn, "sources" | "answer_id">, address: string, label: ComponentChildren): VNode | null {
   if (!/^https?:\/\//i.test(address)) return null;
   const source = turn.sources.find(({ url }) => url.split(":~:")[0] === address.split(":~:")[0]);
   const target = sourceTarget({ paragraph_id: source?.paragraph_id ?? "", url: address });
@@ -145,7 +146,7 @@ export function PassageView({ store, passage, answer = "" }: { store: Store; pas
   const ranges = passage.marks.map(([from, to]) => ({ from: at(from), to: at(to), className: "tbr-mark" }));
   const target = passageTarget(passage);
   // The text is the caption or the alternative text of its figure, which has it already.
-  const captioned = passage.figures?.some(({ caption, alt }) => (caption || alt) === passage.text);
+  const captioned = passage.figures.some(({ caption, alt }) => (caption || alt) === passage.text);
   return (
     <div class="tbr-passage">
       <div class="tbr-passage-head">
@@ -153,12 +154,10 @@ export function PassageView({ store, passage, answer = "" }: { store: Store; pas
         <Share store={store} permalink={passage.permalink} />
       </div>
       <Figures store={store} figures={passage.figures} />
-      {!captioned && <div dir="auto">{renderMarkdown(shown.text, { ranges, chips: [], chip: () => <Fragment />, link: (address, label) => answerLink(store, emptySources, address, label) })}</div>}
+      {!captioned && <div dir="auto">{renderMarkdown(shown.text, { ...QUOTED, compact: false, ranges, link: (address, label) => answerLink(store, { sources: [], answer_id: answer }, address, label) })}</div>}
     </div>
   );
 }
-
-const emptySources = { sources: [] } as unknown as Turn;
 
 // --- what follows an answer -----------------------------------------------------------------
 
@@ -205,17 +204,16 @@ function Nearest({ store, turn, title }: { store: Store; turn: Turn; title: Text
 }
 
 function Share({ store, permalink }: { store: Store; permalink: string }): VNode {
-  const [copied, setCopied] = useState(false);
-  const copy = () => copyText(store.permalink(permalink), setCopied);
+  const [copied, copy] = useCopy();
   return (
-    <button type="button" class="tbr-icon tbr-share" title={t("share")} aria-label={t("share")} onClick={copy}>
+    <button type="button" class="tbr-icon tbr-share" title={t("share")} aria-label={t("share")} onClick={() => copy(store.permalink(permalink))}>
       <Icon name={copied ? "check" : "link"} />
     </button>
   );
 }
 
 function Actions({ store, turn }: { store: Store; turn: Turn }): VNode {
-  const [copied, setCopied] = useState(false);
+  const [copied, copy] = useCopy();
   const asks = (solutions: "hint" | "show") => () => store.ask(turn.body.question, { solutions, ...(turn.body.selection ? { selection: turn.body.selection } : {}) });
   return (
     <div class="tbr-actions">
@@ -223,7 +221,7 @@ function Actions({ store, turn }: { store: Store; turn: Turn }): VNode {
       {turn.exercise && turn.body.solutions !== "hint" && <button type="button" class="tbr-chip" onClick={asks("hint")}>{t("hintAgain")}</button>}
       {turn.exercise && turn.body.solutions !== "show" && <button type="button" class="tbr-chip" onClick={asks("show")}>{t("solution")}</button>}
       {turn.answer && (
-        <button type="button" class="tbr-icon" title={t("copyAnswer")} aria-label={t("copyAnswer")} onClick={() => copyText(answerMarkdown(turn, (link) => store.absolute(link)), setCopied)}>
+        <button type="button" class="tbr-icon" title={t("copyAnswer")} aria-label={t("copyAnswer")} onClick={() => copy(answerMarkdown(turn, (link) => store.absolute(link)))}>
           <Icon name={copied ? "check" : "copy"} />
         </button>
       )}
@@ -269,20 +267,15 @@ function Thumbs({ store, turn }: { store: Store; turn: Turn }): VNode {
   );
 }
 
-function copyText(text: string, setCopied: (copied: boolean) => void): void {
-  void navigator.clipboard?.writeText(text).then(() => {
-    setCopied(true);
-    setTimeout(() => setCopied(false), 1500);
-  });
-}
-
-function FollowUps({ store, turn }: { store: Store; turn: Turn }): VNode {
+/** Questions to ask by a click; `children` stand below them. */
+export function Questions({ store, title, questions, children }: { store: Store; title: TextKey; questions: readonly string[]; children?: ComponentChildren }): VNode {
   return (
     <div class="tbr-follow-ups">
-      <p class="tbr-list-title">{t("askNext")}</p>
-      {turn.follow_ups.map((question) => (
+      <p class="tbr-list-title">{t(title)}</p>
+      {questions.map((question) => (
         <button key={question} type="button" class="tbr-follow-up" dir="auto" onClick={() => store.ask(question)}>{question}</button>
       ))}
+      {children}
     </div>
   );
 }

@@ -7,9 +7,9 @@ import { blocksOf } from "../landing/show";
 import { mainContent, rangeOf, readPage } from "../landing/text";
 import { t } from "../texts";
 import { paragraphIdOf } from "./floating";
+import { useSuggestions } from "./hooks";
 import { Icon } from "./icons";
 import type { Store } from "./store";
-import { useSuggestions } from "./starters";
 
 const FORMULA = ".katex, math, mjx-container, .MathJax";
 const ASKABLE = "pre, table, figure, img, .katex-display, math[display=block], mjx-container[display=true], .MathJax_Display, div.arithmatex, div.math";

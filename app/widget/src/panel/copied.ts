@@ -11,7 +11,7 @@ export function answerMarkdown(turn: Turn, absolute: (link: string) => string): 
 
 const quoted = (text: string) => text.split("\n").map((line) => (line ? `> ${line}` : ">")).join("\n");
 const linked = (label: string, url: string) => `[${label.replace(/[[\]\\]/g, "\\$&")}](${url})`;
-const figures = (shown: readonly Figure[] = [], absolute: (link: string) => string) => shown.map(({ caption, alt, url }) => `!${linked(caption || alt, absolute(url))}`);
+const figures = (shown: readonly Figure[], absolute: (link: string) => string) => shown.map(({ caption, alt, url }) => `!${linked(caption || alt, absolute(url))}`);
 
 /** The text with a link behind each claim, but none inside a listing. */
 function cited(turn: Turn, absolute: (link: string) => string): string {

@@ -8,7 +8,7 @@ import { Link } from "./answer";
 import { Icon } from "./icons";
 import type { Store } from "./store";
 
-export function Figures({ store, figures = [] }: { store: Store; figures: readonly Figure[] | undefined }): VNode {
+export function Figures({ store, figures }: { store: Store; figures: readonly Figure[] }): VNode {
   return <Fragment>{figures.map((figure) => <FigureView key={figure.url} store={store} figure={figure} />)}</Fragment>;
 }
 

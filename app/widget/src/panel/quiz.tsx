@@ -2,6 +2,7 @@
 import { Fragment, type VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Card } from "../cards";
+import { ofBook } from "../config";
 import { t } from "../texts";
 import { renderMarkdown } from "../answer/markdown";
 import { apply, newTurn, type Passage, type Question, type Turn } from "../turn";
@@ -25,7 +26,7 @@ interface Asked {
 }
 
 /** An exercise each; on a page without one, a question each that it answers. */
-function asked(turn: Turn): Asked[] {
+function cardsOf(turn: Turn): Asked[] {
   return turn.passages.map((passage) => ({ card: { id: passageTarget(passage).id, question: passage.text, answer: "", url: passage.url }, passage, from: turn.answer_id }));
 }
 
@@ -48,7 +49,7 @@ export function Quiz({ store }: { store: Store }): VNode {
     store.deck = [];
   }, []);
   const ask = async (wanted: Pick<Question, "question" | "request" | "solutions">): Promise<Turn | null> => {
-    const body: Question = { ...wanted, page_url: location.origin + location.pathname, history: [], stream: true, ...(store.config.book ? { book: store.config.book } : {}) };
+    const body: Question = { ...wanted, page_url: location.origin + location.pathname, history: [], stream: true, ...ofBook(store.config) };
     const turn = newTurn(body);
     setNotice(t("searching"));
     try {
@@ -63,7 +64,7 @@ export function Quiz({ store }: { store: Store }): VNode {
   const start = async () => {
     setLine(null);
     const turn = await ask({ question: t("quizStart"), request: { kind: "quiz" }, solutions: "hide" });
-    if (turn) begin(asked(turn));
+    if (turn) begin(cardsOf(turn));
   };
   const reveal = async () => {
     if (!current || !line) return;

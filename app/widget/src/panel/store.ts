@@ -1,7 +1,7 @@
 // The panel's state and what can be done in it.
 import { Api, Refusal, type Suggestions, type Term } from "../api";
 import { CardBox, type Card } from "../cards";
-import type { Config } from "../config";
+import { ofBook, type Config } from "../config";
 import { docked } from "../dock";
 import { forget, land } from "../landing/land";
 import { imageUrl, isElsewhere, isThisPage, targetHref, type Target } from "../links";
@@ -125,7 +125,7 @@ export class Store {
       question,
       history: this.history(),
       page_url: location.origin + location.pathname,
-      ...(this.config.book ? { book: this.config.book } : {}),
+      ...ofBook(this.config),
       ...(this.scope !== "book" ? { scope: this.scope } : {}),
       ...(this.selection ? { selection: { ...this.selection, text: this.selection.text.slice(0, MAX_SELECTION_CHARS) } } : {}),
       ...more,
@@ -227,7 +227,7 @@ export class Store {
     const plain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
     if (!plain) return;
     if (isElsewhere(this.href(target))) return;
-    if (!docked()) this.setOpen(false);
+    this.makeWay();
     if (!isThisPage(this.href(target))) return;
     event.preventDefault();
     void this.goTo(target);

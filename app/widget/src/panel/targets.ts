@@ -6,12 +6,11 @@ export function citationTarget({ paragraph_id, url, quote, prefix, suffix }: Cit
   return { id: paragraph_id, url, quote, prefix, suffix };
 }
 
-export function passageTarget({ permalink, url, text, marks }: Passage): Target {
-  const id = decodeURIComponent(/^[^?]*\/cite\/([^?]*)/.exec(permalink)?.[1] ?? "");
+export function passageTarget({ paragraph_id, url, text, marks }: Passage): Target {
   const points = Array.from(text);
   const [from, to] = marks[0] ?? [0, text.search(/\n\n/) < 0 ? points.length : Array.from(text.slice(0, text.search(/\n\n/))).length];
   return {
-    id,
+    id: paragraph_id,
     url,
     quote: points.slice(from, to).join(""),
     prefix: points.slice(Math.max(0, from - 32), from).join(""),

@@ -5,7 +5,7 @@ import { underline } from "../glossary";
 import { t } from "../texts";
 import { Link } from "./answer";
 import { Export } from "./export";
-import { useTerms } from "./starters";
+import { useTerms } from "./hooks";
 import type { Store } from "./store";
 
 const KNEW: Record<string, () => VNode> = {

@@ -3,27 +3,20 @@ import { hasChunk, load } from "../assets";
 import english from "./en.json";
 
 export type TextKey = keyof typeof english;
-export type Translate = (key: TextKey, values?: Record<string, string | number>) => string;
 
 let texts: Record<TextKey, string> = english;
 let language = "en";
 
-const translate: Translate = (key, values = {}) =>
+/** Return a text in the language that is set. */
+export const t = (key: TextKey, values: Record<string, string | number> = {}): string =>
   texts[key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
-
-/** Return the function that gives a text in the language that is set. */
-export function useTexts(): Translate {
-  return translate;
-}
-
-export const t = translate;
 
 export function currentLanguage(): string {
   return language;
 }
 
 export function direction(): "ltr" | "rtl" {
-  return ["ar", "ur", "fa", "he"].includes(language) ? "rtl" : "ltr";
+  return ["ar", "ur"].includes(language) ? "rtl" : "ltr";
 }
 
 /** Load the texts of `wanted` ("de-AT" means "de"); English where there are none. */
