@@ -42,10 +42,13 @@ def deep_link(url: str, text: str, suffix: str = "") -> str:
     return f"{url}{'' if '#' in url else '#'}{TEXT_DIRECTIVE}{directive}"
 
 
-def folded_words(text: str) -> str:
-    """Join folded words by two blanks, so that adjacent matches share no blank."""
-    found = WORD.findall(text.lower()) if text.isascii() else map(fold_word, WORD.findall(text))
-    return f" {'  '.join(found)} "
+def folded_words(text: str) -> list[str]:
+    return WORD.findall(text.lower()) if text.isascii() else [*map(fold_word, WORD.findall(text))]
+
+
+def spaced(words: Iterable[str]) -> str:
+    """Join words by two blanks, so that adjacent matches share no blank."""
+    return f" {'  '.join(words)} "
 
 
 def fold_word(word: str) -> str:
@@ -65,17 +68,17 @@ class PageText:
 
     @classmethod
     def of(cls, blocks: Iterable[str]) -> PageText:
-        return cls(" | ".join(folded_words(block) for block in blocks))
+        return cls(" | ".join(spaced(folded_words(block)) for block in blocks))
 
     def count(self, quote: str, suffix: str = "") -> int:
         """Return whether these words are on the page, followed by the suffix: 0, 1, 2 or more.
 
         A block boundary is allowed only between quote and suffix.
         """
-        wanted = folded_words(quote)
+        wanted = spaced(folded_words(quote))
         if not suffix:
             return self._count(wanted)
-        behind = folded_words(suffix)
+        behind = spaced(folded_words(suffix))
         return self._count(wanted + behind) + self._count(f"{wanted} | {behind}")
 
     def _count(self, folded: str) -> int:

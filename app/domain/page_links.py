@@ -24,6 +24,7 @@ from app.domain.links import (
     PageText,
     deep_link,
     folded_words,
+    spaced,
 )
 from app.domain.urls import with_anchor
 
@@ -62,14 +63,11 @@ class _Page:
         self._blocks = document.blocks
         self._runs = [clean_runs(block) for block in document.blocks]
         # The words of a page are many times the same.
-        self._words = [
-            [[*map(intern, folded_words(run).split())] for run in runs] for runs in self._runs
-        ]
+        self._words = [[[*map(intern, folded_words(run))] for run in runs] for runs in self._runs]
         titled = any(block.text == document.title for block in document.blocks[:1])
         title = "" if titled else document.title
-        said = [folded_words(title).split(), *map(chain.from_iterable, self._words)]
-        shown = " | ".join(f" {'  '.join(words)} " for words in said)
-        self._text = document.shown or PageText(shown)
+        said = [folded_words(title), *map(chain.from_iterable, self._words)]
+        self._text = document.shown or PageText(" | ".join(map(spaced, said)))
         self._said = [*map(intern, self._text.words.split())]
         self._counts = _MAX_COUNTS
 
