@@ -84,18 +84,40 @@ def test_a_sentence_is_not_shown_without_what_it_announces() -> None:
     assert {one.text for one in found.passages} == {told.text, "Here we sort the tokens. \u2026"}
 
 
-def test_of_a_lead_in_the_last_sentence_is_shown_unless_it_answers_itself() -> None:
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Owls at night", BlockKind.PARAGRAPH),
+        ("owls", BlockKind.QUOTE),
+        ("Watch this video to see the owls of the night.", BlockKind.ADMONITION),
+        ("Visite el sitio de los owls del night.", BlockKind.PARAGRAPH),
+    ],
+)
+def test_a_paragraph_that_tells_nothing_is_shown_only_if_there_is_no_other(
+    text: str, kind: BlockKind
+) -> None:
+    nothing, told = in_section(text, "nothing", kind), in_section("Mice fear owls.", "told")
+    (shown,) = extracted("owls of the night", nothing, told).passages
+    assert shown.text == told.text
+    (shown,) = extracted("owls of the night", nothing).passages
+    assert shown.text == text
+
+
+def test_of_a_long_lead_in_the_last_sentence_is_shown_unless_it_answers_itself() -> None:
     lead = passage(f"{FILLER}The tokens are sorted like this:", "p-lead")
     listed = passage("- by their bytes\n- by their length", "p-list", BlockKind.LIST)
     (shown,) = extracted("by their bytes or length?", lead, listed).passages
     assert shown.text == f"\u2026 The tokens are sorted like this:\n\n{listed.text}"
+    short = passage("Tokens are many. They are sorted like this:", "p-short")
+    (shown,) = extracted("by their bytes or length?", short, listed).passages
+    assert shown.text == f"{short.text}\n\n{listed.text}"
     (shown,) = extracted("tokens sorted by bytes", lead, listed).passages
     assert shown.text.startswith("Other things")
 
 
 def test_a_long_paragraph_is_shortened_to_the_words_that_are_left() -> None:
     told = [in_section(f"The owl {at} hunts mice. {FILLER}{FILLER}", str(at)) for at in range(3)]
-    first, second = extracted("Which mice does the owl hunt?", *told).passages
+    first, second = extracted("owl", *told).passages
     assert MAX_BLOCK_WORDS // 2 < word_count(second.text) < word_count(first.text)
 
 
