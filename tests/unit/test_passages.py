@@ -67,6 +67,14 @@ def test_a_passage_that_grows_up_to_another_one_is_shown_with_it() -> None:
     assert marked(shown)[-1] == "The mitochondrion makes ATP from sugar."
 
 
+def test_a_short_paragraph_between_two_that_are_shown_joins_them() -> None:
+    told = [passage(f"The owl hunts {prey}.", f"p-{prey}") for prey in ("mice", "frogs")]
+    for between, count in (("It is not seen at all then.", 1), (FILLER, 2)):
+        found = extracted("owl", told[0], passage(between, "p-between"), told[1])
+        assert len(found.passages) == count
+        assert (between in found.text) == (count == 1)
+
+
 def test_what_is_shown_already_is_not_shown_again() -> None:
     said = "The socket of the chat lives in a middleware, since that sees each action."
     first = in_section(f"{said} It is opened once.", "first")

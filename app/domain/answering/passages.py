@@ -4,7 +4,7 @@ Paragraphs are taken from the best one down, within a limit of words. With a lis
 formula comes the paragraph before it as lead-in, of a long one the last sentence; with a text that
 ends with a colon or a question, or without the end of a sentence, the block after it. Of a long
 block the run of units around the best one is shown. Paragraphs that follow each other in a section
-are one passage.
+are one passage, with a short one between them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -52,7 +52,7 @@ def choose(
     """Return for each passage what is shown of its paragraphs, by position, best passage first.
 
     A paragraph is taken if there is room within `limit` words, and if neither `read`, text that the
-    reader has, nor what is taken contains it.
+    reader has, nor what is taken contains it. A short one between two comes without being counted.
     """
     taken: dict[int, Unit] = {}
     told = joined_words(read)
@@ -64,6 +64,10 @@ def choose(
         if at in new and joined_words(new[at].text) not in told and (size <= room or not taken):
             taken |= new
             told += "\n".join(["", *(joined_words(part.text) for part in new.values())])
+    for at in [*taken]:
+        if at + 2 in taken and _follows(paragraphs, at + 1) and _follows(paragraphs, at + 2):
+            between = shown_part(paragraphs[at + 1])
+            taken |= {at + 1: between} if between.size <= LEAST_RUN else {}
     order = [*taken]
     runs: list[dict[int, Unit]] = []
     for at in sorted(taken):
