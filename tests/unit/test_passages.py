@@ -136,6 +136,14 @@ def test_a_sentence_that_a_listing_completes_is_shown_with_it() -> None:
     assert shown.paragraph_ids == ("p-told", "p-code")
 
 
+def test_the_rest_of_a_sentence_after_a_block_is_shown_with_all_of_it() -> None:
+    begun = passage("Hunting is described by the law", "p-begun")
+    law = passage("h = m / n", "p-law", BlockKind.MATH)
+    rest = passage("in which each owl has mice.", "p-rest")
+    (shown,) = extracted("Which mice has each owl?", begun, law, rest).passages
+    assert shown.paragraph_ids == ("p-begun", "p-law", "p-rest")
+
+
 def test_a_title_above_a_table_is_shown_with_it() -> None:
     title = passage("Weights of owls (in grams)", "p-title")
     table = passage("Owl | Grams\nbarn | 300", "p-table", BlockKind.TABLE)

@@ -2,9 +2,9 @@
 
 Paragraphs are taken from the best one down, within a limit of words. With a list, listing, table or
 formula comes the paragraph before it as lead-in, of a long one the last sentence; with a text that
-ends with a colon or a question, or without the end of a sentence, the block after it. Of a long
-block the run of units around the best one is shown. Paragraphs that follow each other in a section
-are one passage, with a short one between them.
+ends with a colon or a question, or without the end of a sentence, the block after it; with the rest
+of a sentence, the block before it. Of a long block the run of units around the best one is shown.
+Paragraphs that follow each other in a section are one passage, with a short one between them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -82,14 +82,16 @@ def _size(part: Unit | None) -> int:
 
 
 def _with_neighbours(paragraphs: Sequence[Candidate], at: int, room: int) -> dict[int, Unit]:
-    """Return what is shown of the paragraph, the sentence before it and the blocks it announces."""
-    last = at
+    """Return what is shown of the paragraph, of its lead-in and of the blocks that belong to it."""
+    first = last = at
     while _introduces(paragraphs, last):
         last += 1
-    shown = {one: shown_part(paragraphs[one]) for one in range(at + 1, last + 1)}
-    if _is_block(paragraphs[at]) and _follows(paragraphs, at):
-        before = shown_part(paragraphs[at - 1])
-        shown[at - 1] = before if before.size <= LEAST_RUN else paragraphs[at - 1].units[-1]
+    while _continues(paragraphs, first):
+        first -= 1
+    shown = {one: shown_part(paragraphs[one]) for one in range(first, last + 1) if one != at}
+    if _is_block(paragraphs[first]) and _follows(paragraphs, first):
+        before = shown_part(paragraphs[first - 1])
+        shown[first - 1] = before if before.size <= LEAST_RUN else paragraphs[first - 1].units[-1]
     left = max(LEAST_RUN, min(MAX_BLOCK_WORDS, room - sum(part.size for part in shown.values())))
     return shown | {at: shown_part(paragraphs[at], left)}
 
@@ -134,6 +136,13 @@ def _introduces(paragraphs: Sequence[Candidate], at: int) -> bool:
     passage = paragraphs[at].source.passage
     beside = passage.kind is BlockKind.PARAGRAPH and _is_block(paragraphs[at + 1])
     return announces(passage) or (beside and not ends_in_sentence(passage.text))
+
+
+def _continues(paragraphs: Sequence[Candidate], at: int) -> bool:
+    """Whether the paragraph continues a sentence that a block before it interrupts."""
+    passage = paragraphs[at].source.passage
+    begun = passage.kind is BlockKind.PARAGRAPH and passage.text[:1].islower()
+    return begun and _follows(paragraphs, at) and _is_block(paragraphs[at - 1])
 
 
 def tells_nothing(paragraphs: Sequence[Candidate], at: int) -> bool:
