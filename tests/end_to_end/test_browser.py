@@ -229,6 +229,13 @@ def test_a_broken_image_leaves_its_caption(opened: Page) -> None:
     expect(opened.locator(".tbr-figure img")).to_have_count(0)
 
 
+def test_a_caption_that_the_text_has_is_shown_once(opened: Page) -> None:
+    ask(opened, "What does k1 do and what happens if I set it to zero?")
+    expect(opened.get_by_role("button", name="Enlarge: Figure 4.1")).to_be_visible()
+    passage = opened.locator(".tbr-passage").first
+    expect(passage.get_by_text("Figure 4.1: The term frequency part")).to_have_count(1)
+
+
 def test_the_caption_leads_to_the_figure_on_its_page(opened: Page) -> None:
     ask(opened, FIGURE)
     opened.locator(".tbr-figure figcaption a").click()

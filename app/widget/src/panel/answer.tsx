@@ -153,7 +153,7 @@ export function PassageView({ store, passage, answer = "" }: { store: Store; pas
         <Link store={store} target={target} answer={answer} class="tbr-section">{passage.heading_path.join(" › ")}</Link>
         <Share store={store} permalink={passage.permalink} />
       </div>
-      <Figures store={store} figures={passage.figures} />
+      <Figures store={store} figures={passage.figures} said={captioned ? "" : passage.text} />
       {!captioned && <div dir="auto">{renderMarkdown(shown.text, { ...QUOTED, compact: false, ranges, link: (address, label) => answerLink(store, { sources: [], answer_id: answer }, address, label) })}</div>}
     </div>
   );

@@ -8,12 +8,13 @@ import { Link } from "./answer";
 import { Icon } from "./icons";
 import type { Store } from "./store";
 
-export function Figures({ store, figures }: { store: Store; figures: readonly Figure[] }): VNode {
-  return <Fragment>{figures.map((figure) => <FigureView key={figure.url} store={store} figure={figure} />)}</Fragment>;
+/** `said` is the text below them; a caption that it has is not repeated. */
+export function Figures({ store, figures, said = "" }: { store: Store; figures: readonly Figure[]; said?: string }): VNode {
+  return <Fragment>{figures.map((figure) => <FigureView key={figure.url} store={store} figure={figure} said={said} />)}</Fragment>;
 }
 
 /** The image, enlarged on click, above its caption; of a broken image only the caption. */
-function FigureView({ store, figure }: { store: Store; figure: Figure }): VNode | null {
+function FigureView({ store, figure, said }: { store: Store; figure: Figure; said: string }): VNode | null {
   const [broken, setBroken] = useState(false);
   const [zoomed, setZoomed] = useState(false);
   const src = imageUrl(store.config, figure.url);
@@ -28,7 +29,7 @@ function FigureView({ store, figure }: { store: Store; figure: Figure }): VNode 
           <img src={src} alt={figure.alt} loading="lazy" decoding="async" onError={() => setBroken(true)} />
         </button>
       )}
-      <figcaption><Link store={store} target={target}>{title || t("figure")}</Link></figcaption>
+      {!(shown && title && said.includes(title)) && <figcaption><Link store={store} target={target}>{title || t("figure")}</Link></figcaption>}
       {zoomed && <Enlarged src={src} figure={figure} close={() => setZoomed(false)} />}
     </figure>
   );
