@@ -199,7 +199,7 @@ class _Crawl:
 
     def _links(self, file: str) -> Iterator[str]:
         page = read_facts((self.record.pages / file).read_bytes(), file)
-        for target in filter(None, (page.redirect, *page.all_links)):
+        for target in filter(None, page.all_links):
             is_address = target.startswith(("/", "http://", "https://"))
             with suppress(ValueError):
                 yield encoded_url(

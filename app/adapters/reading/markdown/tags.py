@@ -85,8 +85,6 @@ def _attribute(found: re.Match[str]) -> str:
 
 def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     at = state.bMarks[start] + state.tShift[start]
-    if state.src[at : at + 1] != "<":
-        return False
     line = _LINE.match(state.src, at, at + _LONGEST)
     if line is None:
         return False
@@ -147,8 +145,6 @@ def _needs_build(tag: re.Match[str]) -> bool:
 
 
 def _tag_inline(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] != "<":
-        return False
     tag = TAG.match(state.src, state.pos, state.pos + _LONGEST)
     if tag is None:
         return False
