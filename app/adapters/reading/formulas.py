@@ -51,8 +51,9 @@ def mark_formulas(
     done: set[HtmlElement] = set()
     for element in formulas:
         parent = element.getparent()
-        is_part = element in done or element is content or parent is None
-        if is_part or (found := _tex_of(element)) is None:
+        if element in done or element is content or parent is None:
+            continue
+        if (found := _tex_of(element)) is None:
             continue
         done.update(element.iter())
         tex, display = found
