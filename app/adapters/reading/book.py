@@ -71,7 +71,7 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
         for reason, names in opened.left_out.items()
     }
     warnings = [left_out_warning(reason, names) for reason, names in left_out.items() if names]
-    warnings += [*opened.warnings, *reader.warnings(), *opened.refused]
+    warnings += [*opened.warnings, *reader.warnings()]
     if opened.pages[0].file.lower().endswith(PAGE_SUFFIXES):
         documents, repeated = without_boilerplate(documents)
         warnings += repeated

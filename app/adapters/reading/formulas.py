@@ -90,7 +90,6 @@ def _marked_tex(element: HtmlElement) -> str | None:
 
 
 def _tex_of_mathml(element: HtmlElement) -> str:
-    """Return an element of MathML as TeX."""
     tag = str(element.tag).rpartition(":")[2]
     if tag in ("annotation", "annotation-xml"):
         return ""

@@ -75,8 +75,7 @@ def parse(html: bytes, file: str) -> HtmlElement:
     """Parse a page; no entity or other resource outside it is ever read.
 
     Its encoding is UTF-16 by its mark, UTF-8 if it is that, else the declared one, else
-    Windows-1252. FileRefused if it
-    is too large or too deeply nested.
+    Windows-1252. FileRefused if it is too large or too deeply nested.
     """
     if len(html) > MAX_BYTES:
         raise FileRefused(f"the page has over {MAX_BYTES // 1_000_000} MB", file)

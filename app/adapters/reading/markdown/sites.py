@@ -74,8 +74,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
             for one in listed
         ],
         {UNLISTED: orphans} if orphans else {},
-        warnings=warnings,
-        refused=files.warnings,
+        warnings=[*warnings, *files.warnings],
     )
 
 
