@@ -102,7 +102,7 @@ def _with_chapters(documents: Sequence[Document]) -> list[Document]:
 def open_editions(request: IngestRequest) -> tuple[OpenedBook, ...]:
     """Open the editions of a book, the default one first; sources are one, of this version.
 
-    BookError if the folder is missing or has no page.
+    BookError if the folder is missing or, of a built site, has no page.
     """
     folder, site, base_url = _existing(request.folder), request.site, request.base_url
     if site is None and is_built_site(folder):

@@ -31,7 +31,6 @@ _DIGITS = re.compile(r"\d+")
 _FIRST = frozenset({"index", "_index", "readme", "intro"})
 _NO_PAGES = frozenset({"SUMMARY.md", "LICENSE.md", "AGENTS.md", "CLAUDE.md"})
 """Files for a generator, lawyers and agents. In lower case, a chapter may have such a name."""
-_NOT_UTF8 = "has a name that is not UTF-8: not read"
 _MOST_ALIASES = 10
 """Nested in the worst way, they multiply a value 36 times."""
 _ALIASES = f"over {_MOST_ALIASES} YAML aliases (*name): write their values out"
@@ -152,7 +151,7 @@ def _is_page(files: SourceFiles, name: str) -> bool:
     if is_part or last in _NO_PAGES or name.lower() == "summary.md":
         return False
     if shown_name(name) != name:
-        files.refuse(name, _NOT_UTF8)
+        files.refuse(name, "has a name that is not UTF-8: not read")
         return False
     if not files.has(name):
         files.refuse(name, OUTSIDE if (files.root / name).exists() else IRREGULAR)
