@@ -202,6 +202,5 @@ class _Crawl:
         for target in filter(None, page.all_links):
             is_address = target.startswith(("/", "http://", "https://"))
             with suppress(ValueError):
-                yield encoded_url(
-                    urljoin(self.root, target if is_address else encoded_path(target))
-                )
+                path = target if is_address else encoded_path(target)
+                yield encoded_url(urljoin(self.root, path))

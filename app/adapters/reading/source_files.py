@@ -92,10 +92,8 @@ class SourceFiles:
         BookError if it is missing or outside the folder.
         """
         if name not in self._texts:
-            data = self.data(name)
-            self._texts[name] = (
-                markdown_of(data, name) if is_notebook(name) else decoded(data, name)
-            )
+            read = markdown_of if is_notebook(name) else decoded
+            self._texts[name] = read(self.data(name), name)
         return self._texts[name]
 
     def settings(self, name: str) -> str:

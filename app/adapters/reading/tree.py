@@ -97,10 +97,8 @@ def parse(html: bytes, file: str) -> HtmlElement:
 def _decoded(html: bytes) -> str:
     declared = _CHARSET.search(html, 0, 4096)
     named = declared[1].decode() if declared and not _LATIN_1.fullmatch(declared[1]) else "cp1252"
-    for encoding in (
-        "utf-16" if html.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig",
-        named,
-    ):
+    marked = "utf-16" if html.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+    for encoding in (marked, named):
         try:
             return html.decode(encoding)
         except (LookupError, UnicodeError):
