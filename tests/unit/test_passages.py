@@ -67,6 +67,14 @@ def test_a_passage_that_grows_up_to_another_one_is_shown_with_it() -> None:
     assert marked(shown)[-1] == "The mitochondrion makes ATP from sugar."
 
 
+def test_a_short_paragraph_between_two_that_are_shown_joins_them() -> None:
+    told = [passage(f"The owl hunts {prey}.", f"p-{prey}") for prey in ("mice", "frogs")]
+    for between, count in (("It is not seen at all then.", 1), (FILLER, 2)):
+        found = extracted("owl", told[0], passage(between, "p-between"), told[1])
+        assert len(found.passages) == count
+        assert (between in found.text) == (count == 1)
+
+
 def test_what_is_shown_already_is_not_shown_again() -> None:
     said = "The socket of the chat lives in a middleware, since that sees each action."
     first = in_section(f"{said} It is opened once.", "first")
@@ -84,18 +92,40 @@ def test_a_sentence_is_not_shown_without_what_it_announces() -> None:
     assert {one.text for one in found.passages} == {told.text, "Here we sort the tokens. \u2026"}
 
 
-def test_of_a_lead_in_the_last_sentence_is_shown_unless_it_answers_itself() -> None:
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Owls at night", BlockKind.PARAGRAPH),
+        ("owls", BlockKind.QUOTE),
+        ("Watch this video to see the owls of the night.", BlockKind.ADMONITION),
+        ("Visite el sitio de los owls del night.", BlockKind.PARAGRAPH),
+    ],
+)
+def test_a_paragraph_that_tells_nothing_is_shown_only_if_there_is_no_other(
+    text: str, kind: BlockKind
+) -> None:
+    nothing, told = in_section(text, "nothing", kind), in_section("Mice fear owls.", "told")
+    (shown,) = extracted("owls of the night", nothing, told).passages
+    assert shown.text == told.text
+    (shown,) = extracted("owls of the night", nothing).passages
+    assert shown.text == text
+
+
+def test_of_a_long_lead_in_the_last_sentence_is_shown_unless_it_answers_itself() -> None:
     lead = passage(f"{FILLER}The tokens are sorted like this:", "p-lead")
     listed = passage("- by their bytes\n- by their length", "p-list", BlockKind.LIST)
     (shown,) = extracted("by their bytes or length?", lead, listed).passages
     assert shown.text == f"\u2026 The tokens are sorted like this:\n\n{listed.text}"
+    short = passage("Tokens are many. They are sorted like this:", "p-short")
+    (shown,) = extracted("by their bytes or length?", short, listed).passages
+    assert shown.text == f"{short.text}\n\n{listed.text}"
     (shown,) = extracted("tokens sorted by bytes", lead, listed).passages
     assert shown.text.startswith("Other things")
 
 
 def test_a_long_paragraph_is_shortened_to_the_words_that_are_left() -> None:
     told = [in_section(f"The owl {at} hunts mice. {FILLER}{FILLER}", str(at)) for at in range(3)]
-    first, second = extracted("Which mice does the owl hunt?", *told).passages
+    first, second = extracted("owl", *told).passages
     assert MAX_BLOCK_WORDS // 2 < word_count(second.text) < word_count(first.text)
 
 
@@ -104,6 +134,14 @@ def test_a_sentence_that_a_listing_completes_is_shown_with_it() -> None:
     code = passage("(hoot times)", "p-code", BlockKind.CODE)
     (shown,) = extracted("What is the form of a hoot?", told, code).passages
     assert shown.paragraph_ids == ("p-told", "p-code")
+
+
+def test_the_rest_of_a_sentence_after_a_block_is_shown_with_all_of_it() -> None:
+    begun = passage("Hunting is described by the law", "p-begun")
+    law = passage("h = m / n", "p-law", BlockKind.MATH)
+    rest = passage("in which each owl has mice.", "p-rest")
+    (shown,) = extracted("Which mice has each owl?", begun, law, rest).passages
+    assert shown.paragraph_ids == ("p-begun", "p-law", "p-rest")
 
 
 def test_a_title_above_a_table_is_shown_with_it() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.domain.answer import AnswerPassage
-from app.domain.answering.passages import MAX_ANSWER_WORDS, choose
+from app.domain.answering.passages import MAX_ANSWER_WORDS, choose, tells_nothing
 from app.domain.answering.relevance import Candidate
 from app.domain.answering.units import Unit, whole_unit
 from app.domain.document import BlockKind, Span
@@ -54,7 +54,8 @@ def best_passages(
     other.
     """
     answering = [at for at, one in enumerate(paragraphs) if one.answers]
-    ranked = sorted(answering, key=lambda at: (-paragraphs[at].score, at))
+    telling = [at for at in answering if not tells_nothing(paragraphs, at)]
+    ranked = sorted(telling or answering, key=lambda at: (-paragraphs[at].score, at))
     near = [at for at in ranked if paragraphs[at].score >= paragraphs[ranked[0]].score - LEAST_GAP]
     chosen = choose(paragraphs, near, limit, read) or choose(paragraphs, near, limit, "")
     told = joined_words(read) if read else ""

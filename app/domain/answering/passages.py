@@ -1,10 +1,10 @@
 """Which paragraphs of the book an offline answer shows, and how much of long ones.
 
 Paragraphs are taken from the best one down, within a limit of words. With a list, listing, table or
-formula comes the last sentence of the paragraph before it as lead-in; with a text that ends with a
-colon or a question, or without the end of a sentence, the block after it. Of a long block the run
-of units around the best one is shown. Paragraphs that follow each other in a section are one
-passage.
+formula comes the paragraph before it as lead-in, of a long one the last sentence; with a text that
+ends with a colon or a question, or without the end of a sentence, the block after it; with the rest
+of a sentence, the block before it. Of a long block the run of units around the best one is shown.
+Paragraphs that follow each other in a section are one passage, with a short one between them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,6 +15,8 @@ from app.domain.answering.units import (
     Unit,
     announces,
     ends_in_sentence,
+    has_sentence,
+    only_sends,
     whole_unit,
 )
 from app.domain.document import BlockKind, Span
@@ -23,13 +25,16 @@ from app.domain.scripts import word_count
 from app.domain.terms import joined_words
 
 MAX_PASSAGES = 5
-LEAST_WORDS, WORDS_PER_TERM, MOST_TERMS = 160, 15, 10
+LEAST_WORDS, WORDS_PER_TERM, MOST_TERMS = 190, 10, 10
 """Limit for all passages together, by the question's terms; see `word_limit`."""
 MAX_ANSWER_WORDS = LEAST_WORDS + WORDS_PER_TERM * MOST_TERMS
 MAX_BLOCK_WORDS = 120
 """A longer text, list or table is shown in part."""
 LEAST_RUN = 50
-"""Words to which such a part is shortened where less room is left."""
+"""Words to which such a part is shortened where less room is left; a lead-in of so few is whole."""
+MAX_LABEL_WORDS = 12
+"""A longer paragraph without the end of a sentence is text without its full stop."""
+_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.ADMONITION})
 _INTRODUCED = frozenset({BlockKind.LIST, *WHOLE})
 
 
@@ -47,7 +52,7 @@ def choose(
     """Return for each passage what is shown of its paragraphs, by position, best passage first.
 
     A paragraph is taken if there is room within `limit` words, and if neither `read`, text that the
-    reader has, nor what is taken contains it.
+    reader has, nor what is taken contains it. A short one between two comes without being counted.
     """
     taken: dict[int, Unit] = {}
     told = joined_words(read)
@@ -59,6 +64,10 @@ def choose(
         if at in new and joined_words(new[at].text) not in told and (size <= room or not taken):
             taken |= new
             told += "\n".join(["", *(joined_words(part.text) for part in new.values())])
+    for at in [*taken]:
+        if at + 2 in taken and _follows(paragraphs, at + 1) and _follows(paragraphs, at + 2):
+            between = shown_part(paragraphs[at + 1])
+            taken |= {at + 1: between} if between.size <= LEAST_RUN else {}
     order = [*taken]
     runs: list[dict[int, Unit]] = []
     for at in sorted(taken):
@@ -73,13 +82,16 @@ def _size(part: Unit | None) -> int:
 
 
 def _with_neighbours(paragraphs: Sequence[Candidate], at: int, room: int) -> dict[int, Unit]:
-    """Return what is shown of the paragraph, the sentence before it and the blocks it announces."""
-    last = at
+    """Return what is shown of the paragraph, of its lead-in and of the blocks that belong to it."""
+    first = last = at
     while _introduces(paragraphs, last):
         last += 1
-    shown = {one: shown_part(paragraphs[one]) for one in range(at + 1, last + 1)}
-    if _is_block(paragraphs[at]) and _follows(paragraphs, at):
-        shown[at - 1] = paragraphs[at - 1].units[-1]
+    while _continues(paragraphs, first):
+        first -= 1
+    shown = {one: shown_part(paragraphs[one]) for one in range(first, last + 1) if one != at}
+    if _is_block(paragraphs[first]) and _follows(paragraphs, first):
+        before = shown_part(paragraphs[first - 1])
+        shown[first - 1] = before if before.size <= LEAST_RUN else paragraphs[first - 1].units[-1]
     left = max(LEAST_RUN, min(MAX_BLOCK_WORDS, room - sum(part.size for part in shown.values())))
     return shown | {at: shown_part(paragraphs[at], left)}
 
@@ -124,6 +136,25 @@ def _introduces(paragraphs: Sequence[Candidate], at: int) -> bool:
     passage = paragraphs[at].source.passage
     beside = passage.kind is BlockKind.PARAGRAPH and _is_block(paragraphs[at + 1])
     return announces(passage) or (beside and not ends_in_sentence(passage.text))
+
+
+def _continues(paragraphs: Sequence[Candidate], at: int) -> bool:
+    """Whether the paragraph continues a sentence that a block before it interrupts."""
+    passage = paragraphs[at].source.passage
+    begun = passage.kind is BlockKind.PARAGRAPH and passage.text[:1].islower()
+    return begun and _follows(paragraphs, at) and _is_block(paragraphs[at - 1])
+
+
+def tells_nothing(paragraphs: Sequence[Candidate], at: int) -> bool:
+    """Whether the paragraph tells nothing alone: it sends elsewhere, or is a few words.
+
+    A label that introduces a block is shown with it, and a formula may stand alone.
+    """
+    passage = paragraphs[at].source.passage
+    if passage.kind not in _TEXT or _introduces(paragraphs, at):
+        return False
+    few = word_count(passage.text) <= MAX_LABEL_WORDS and not passage.text.endswith("$")
+    return only_sends(passage.text) or (few and not has_sentence(passage.text))
 
 
 def _follows(paragraphs: Sequence[Candidate], at: int) -> bool:

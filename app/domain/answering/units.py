@@ -42,6 +42,7 @@ _SENTENCE_END = re.compile(
     "|[\u3002\uff01\uff0e\uff1f\uff61]['\")\\]\u2019\u201d\u300d\u300f\uff09]*"
 )
 ASKS_OBJECTIVES = in_any("asks_objectives").replace("|", " ")
+_SENDS = re.compile(rf"(?:{in_any('sends')})", re.IGNORECASE)
 _OBJECTIVES = re.compile(rf"\b(?:{in_any('objectives')})\b", re.IGNORECASE)
 
 
@@ -168,6 +169,11 @@ def list_items(text: str) -> Iterator[Span]:
 def has_sentence(text: str) -> bool:
     """Whether a sentence ends in the text, unlike in a label or a line of links."""
     return _SENTENCE_END.search(text) is not None
+
+
+def only_sends(text: str) -> bool:
+    """Whether the text is one sentence that sends the reader elsewhere: "Watch this video ..."."""
+    return bool(_SENDS.match(text)) and len(_SENTENCE_END.findall(text)) == 1
 
 
 def ends_in_sentence(text: str) -> bool:

@@ -57,6 +57,8 @@ _PYMDOWN = re.compile(
     r"|(?:[ ]|\A)\^[A-Za-z\d][\w-]{3,40}\Z"
 )
 """Icons of Material for MkDocs, keys, and text that is marked as Obsidian does, too; its ids."""
+_PYMDOWN_SIGN = re.compile("[:^=+]")
+"""Is in all of them; most texts have none."""
 _CODE_LANGUAGE = re.compile(r"\A#!\w+ ")
 """Before code in a line, as MkDocs has it."""
 _NO_BREAK = re.compile(r"^( {0,3}#{1,6})\xa0", re.MULTILINE)
@@ -101,7 +103,8 @@ def render(
     env["mdx"] = site is Site.DOCUSAURUS or (is_mdx and bool(_IMPORT.search(source)))
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
-    lines = [""] * front + _LINE_END.split(_NO_BREAK.sub(r"\1 ", source[skip:]))
+    shown = _NO_BREAK.sub(r"\1 ", source[skip:]) if "#\xa0" in source else source[skip:]
+    lines = [""] * front + _LINE_END.split(shown)
     whole = [with_includes(one, file, site, include) for one in lines]
     starts = [
         start for start, one in zip(starts, whole, strict=False) for _ in range(one.count("\n") + 1)
@@ -120,7 +123,7 @@ def _without_marks(state: StateCore) -> None:
     for token in state.tokens:
         shown = r"\g<keys>\g<marked>" + r"\g<icon>" * (before == "td_open")
         for part in token.children or ():
-            if part.type == "text":
+            if part.type == "text" and _PYMDOWN_SIGN.search(part.content):
                 part.content = _PYMDOWN.sub(shown, part.content)
             elif part.type == "code_inline":
                 part.content = _CODE_LANGUAGE.sub("", part.content)
