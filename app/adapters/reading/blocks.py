@@ -103,10 +103,7 @@ class _Blocks:
 
     def _paragraph_of(self, run: list[HtmlElement | str], element: HtmlElement) -> list[Draft]:
         """Return the paragraph, figure or formula that a run of texts and inline elements is."""
-        if not run:
-            return []
-        found = inline(run, self._tree)
-        if found.is_blank:
+        if not run or (found := inline(run, self._tree)).is_blank:
             return []
         if found.figure is not None or found.text.startswith("$$"):
             if runs_of(found.marked).strip(_NO_TEXT):
@@ -160,10 +157,9 @@ class _Blocks:
         return [own, *(one for one in drafts if one.kind is apart)]
 
     def _title(self, element: HtmlElement) -> list[Draft]:
-        drafts = [inline(element, self._tree)]
-        if element.tag in _HEADINGS:
-            drafts = self._heading(element)
-        return [replace(one, title=True, figure=None) for one in drafts]
+        is_heading = element.tag in _HEADINGS
+        own = self._heading(element)[0] if is_heading else inline(element, self._tree)
+        return [replace(own, title=True, figure=None)]
 
     def _label(self, element: HtmlElement) -> str:
         return " ".join(inline(element, self._tree).text.split())

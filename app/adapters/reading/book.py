@@ -71,7 +71,7 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
         for reason, names in opened.left_out.items()
     }
     warnings = [left_out_warning(reason, names) for reason, names in left_out.items() if names]
-    warnings += [*opened.warnings, *reader.warnings(), *opened.refused]
+    warnings += [*opened.warnings, *reader.warnings()]
     if opened.pages[0].file.lower().endswith(PAGE_SUFFIXES):
         documents, repeated = without_boilerplate(documents)
         warnings += repeated
@@ -102,7 +102,7 @@ def _with_chapters(documents: Sequence[Document]) -> list[Document]:
 def open_editions(request: IngestRequest) -> tuple[OpenedBook, ...]:
     """Open the editions of a book, the default one first; sources are one, of this version.
 
-    BookError if the folder is missing or has no page.
+    BookError if the folder is missing or, of a built site, has no page.
     """
     folder, site, base_url = _existing(request.folder), request.site, request.base_url
     if site is None and is_built_site(folder):

@@ -63,8 +63,6 @@ class OpenedBook:
     """Files that are not read, by reason."""
     edition: Edition = ONLY
     warnings: Sequence[SourceWarning] = ()
-    refused: Sequence[SourceWarning] = ()
-    """Files of its folder that cannot be read, and why."""
 
 
 def left_out_warning(reason: str, files: Sequence[str]) -> SourceWarning:

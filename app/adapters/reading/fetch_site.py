@@ -199,9 +199,8 @@ class _Crawl:
 
     def _links(self, file: str) -> Iterator[str]:
         page = read_facts((self.record.pages / file).read_bytes(), file)
-        for target in filter(None, (page.redirect, *page.all_links)):
+        for target in filter(None, page.all_links):
             is_address = target.startswith(("/", "http://", "https://"))
             with suppress(ValueError):
-                yield encoded_url(
-                    urljoin(self.root, target if is_address else encoded_path(target))
-                )
+                path = target if is_address else encoded_path(target)
+                yield encoded_url(urljoin(self.root, path))

@@ -23,6 +23,8 @@ _WHOLE = re.compile(
     r"(?:(?!\\begin\{(?P=name)\}).)+?\\end\{(?P=name)\})",
     re.DOTALL,
 )
+_TEX = re.compile(r"[-/]tex\b")
+"""In the type of what is TeX."""
 _COMMENT = re.compile(r"(?<!\\)%")
 """Begins a TeX comment, which would hide the rest; Markdown removes the backslash of `\\%`."""
 _MATHML = tomllib.loads(Path(__file__).with_name("mathml.toml").read_text("utf-8"))
@@ -66,8 +68,7 @@ def mark_formulas(
 
 def _tex_of(element: HtmlElement) -> tuple[str, bool] | None:
     """Return the TeX and whether its marks display it; None if the element is no formula."""
-    tex = _marked_tex(element)
-    if tex is not None:
+    if (tex := _marked_tex(element)) is not None:
         return tex, False
     found = _DELIMITED.fullmatch(element.text_content().strip())
     if found is None:
@@ -78,12 +79,9 @@ def _tex_of(element: HtmlElement) -> tuple[str, bool] | None:
 
 def _marked_tex(element: HtmlElement) -> str | None:
     """Return the TeX that a typesetter keeps beside its output, or that of MathML."""
-    for note in element.iter("annotation"):
-        if (note.get("encoding") or "").endswith("tex"):
-            return note.text or ""
-    for script in element.iter("script"):
-        if "tex" in (script.get("type") or ""):
-            return script.text or ""
+    for one in element.iter("annotation", "script"):
+        if _TEX.search(one.get("encoding") or one.get("type") or ""):
+            return one.text or ""
     latex = next(filter(None, (one.get("data-latex") for one in element.iter())), None)
     math = next(element.iter("math"), None)
     if latex is not None or math is None:
@@ -92,7 +90,6 @@ def _marked_tex(element: HtmlElement) -> str | None:
 
 
 def _tex_of_mathml(element: HtmlElement) -> str:
-    """Return an element of MathML as TeX."""
     tag = str(element.tag).rpartition(":")[2]
     if tag in ("annotation", "annotation-xml"):
         return ""

@@ -52,7 +52,7 @@ def drop_hidden(content: HtmlElement) -> list[str]:
             hidden = True
         if hidden and element.getparent() is not None:
             element.drop_tree()
-    return [text for text in texts if text]
+    return texts
 
 
 def _by_style(element: HtmlElement, *, on_white: bool) -> bool:

@@ -47,14 +47,12 @@ class _Reading:
         self._in_code = False
 
     def text(self, text: str | None) -> None:
-        if not text:
-            return
-        if self._in_code or not ("\\" in text or "$$" in text):
+        if text and (self._in_code or not ("\\" in text or "$$" in text)):
             self._out.append(text)
-            return
-        for tex, display, behind in delimited(text):
-            self._formula(tex, display=display)
-            self._out.append(behind)
+        elif text:
+            for tex, display, behind in delimited(text):
+                self._formula(tex, display=display)
+                self._out.append(behind)
 
     def children(self, element: HtmlElement) -> None:
         outer = self._in_code

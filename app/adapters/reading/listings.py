@@ -1,14 +1,16 @@
 """Code of a page: its text without line numbers, and its language."""
 
 import re
-from collections.abc import Iterator
 from itertools import islice, takewhile
 
 from lxml.html import HtmlElement
 
 from app.adapters.reading.drafts import GAP
 
-_LANGUAGE = re.compile(r"(?:^|\s)(?:(?:language|lang|highlight|src|hl)-|brush:\s?)([\w+#.-]+)")
+_LANGUAGE = re.compile(
+    r"(?:^|\s)(?:(?:language|lang|highlight|src|hl)-|brush:\s?|sourceCode\s)([\w+#.-]+)"
+)
+"""Classes that name a language: those of pandoc are "sourceCode python"."""
 _NO_LANGUAGE = frozenset(
     "text plaintext none default source highlight console-output output txt nohighlight "
     "plain wrapper notranslate".split()
@@ -39,16 +41,9 @@ def code_language(pre: HtmlElement, outer: HtmlElement) -> str:
     above = islice(outer.iterancestors(), _ABOVE)
     for element in (pre, *([code] if code is not None else []), *inside, outer, *above):
         named = element.get("data-lang") or element.get("data-language") or ""
-        for given in (named, *_class_names(element)):
-            name = _OTHER_NAMES.get(given.lower(), given.lower())
+        for given in (named, *_LANGUAGE.findall(element.get("class") or "")):
+            name = str(given).lower()
+            name = _OTHER_NAMES.get(name, name)
             if name and name not in _NO_LANGUAGE:
                 return name
     return ""
-
-
-def _class_names(element: HtmlElement) -> Iterator[str]:
-    classes = element.get("class") or ""
-    words = classes.split()
-    if "sourceCode" in words and len(words) > 1:  # pandoc: class="sourceCode python"
-        yield next(word for word in words if word != "sourceCode")
-    yield from _LANGUAGE.findall(classes)

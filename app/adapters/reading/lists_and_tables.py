@@ -29,8 +29,7 @@ from app.domain.document import BlockKind
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
 _STYLES: dict[str, Sequence[str]] = {"a": ascii_lowercase, "i": _ROMAN}
 """Numbers of a list by its type, in lower case, as far as lists of a book go."""
-_LONGEST_NUMBER = 6
-"""Maximum digits of a list's first number."""
+_INTEGER = re.compile(r"-?\d{1,6}")
 _ARGUMENTS = re.compile(r"\s*\(| = ")
 """Begins what follows a name in a signature."""
 
@@ -82,9 +81,8 @@ def _items(element: HtmlElement) -> Iterator[tuple[str, HtmlElement]]:
 
 
 def _number(text: str | None, default: int) -> int:
-    found = (text or "").strip()
-    digits = found.removeprefix("-")
-    return int(found) if digits.isdecimal() and len(digits) <= _LONGEST_NUMBER else default
+    found = _INTEGER.fullmatch((text or "").strip())
+    return int(found[0]) if found else default
 
 
 def _shown(number: int, style: str) -> str:

@@ -133,10 +133,8 @@ def read_facts(data: bytes, file: str) -> PageFacts:
 def _is_index(content: HtmlElement, title: str) -> bool:
     titles = (title, *map(_text, islice(content.iter("h1", "h2"), 1)))
     links = content.findall(".//a[@href]") if any(map(_INDEX.search, titles)) else []
-    if len(links) < _INDEX_LINKS:
-        return False
     linked = sum(len(_text(one)) for one in links)
-    return linked > _INDEX_SHARE * len(_text(content))
+    return len(links) >= _INDEX_LINKS and linked > _INDEX_SHARE * len(_text(content))
 
 
 def _text(element: HtmlElement) -> str:

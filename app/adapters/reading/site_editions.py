@@ -93,7 +93,6 @@ def _version_root(file: str, above: str) -> Root:
 
 
 def _most(names: Iterable[str]) -> str:
-    """Return the most frequent name."""
     return mode([name for name in names if name not in ("", "current")] or [""])
 
 

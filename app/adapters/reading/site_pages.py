@@ -23,7 +23,6 @@ PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
 _ASSET = re.compile(r"(?:^|/)(?:\.|(?:_static|_sources|_images|_downloads|node_modules)/)")
 _TITLE_PARTS = re.compile(r"\s+(?:\||-|–|—|·|::)\s+|\s*‣\s*")
 NO_TEXT = "a home page without text of its own"
-FURNITURE = "search, error, tag and index pages"
 REPEATED = "the same text is on other pages"
 _FURNITURE = re.compile(
     r"(?:^|/)(?:40[34]|sitemap|genindex(?:-\w+)?|py-modindex|(search|tags?|categories|authors|archive))"
@@ -173,7 +172,7 @@ class _Edition:
             elif canonical and canonical != file:
                 found[file] = "duplicate"
             elif self._is_furniture(page):
-                found[file] = FURNITURE
+                found[file] = "search, error, tag and index pages"
             elif hides_some and not page.is_indexed:
                 found[file] = "noindex"
             elif file not in self._listed and not page.is_page:

@@ -75,8 +75,7 @@ def parse(html: bytes, file: str) -> HtmlElement:
     """Parse a page; no entity or other resource outside it is ever read.
 
     Its encoding is UTF-16 by its mark, UTF-8 if it is that, else the declared one, else
-    Windows-1252. FileRefused if it
-    is too large or too deeply nested.
+    Windows-1252. FileRefused if it is too large or too deeply nested.
     """
     if len(html) > MAX_BYTES:
         raise FileRefused(f"the page has over {MAX_BYTES // 1_000_000} MB", file)
@@ -98,10 +97,8 @@ def parse(html: bytes, file: str) -> HtmlElement:
 def _decoded(html: bytes) -> str:
     declared = _CHARSET.search(html, 0, 4096)
     named = declared[1].decode() if declared and not _LATIN_1.fullmatch(declared[1]) else "cp1252"
-    for encoding in (
-        "utf-16" if html.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig",
-        named,
-    ):
+    marked = "utf-16" if html.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig"
+    for encoding in (marked, named):
         try:
             return html.decode(encoding)
         except (LookupError, UnicodeError):

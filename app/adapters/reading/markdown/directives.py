@@ -51,7 +51,7 @@ _PAIRED = re.compile(
     r"\{(?:\{[<%#]|%-?)[ \t]*(?P<name>[a-z][\w-]*+)(?P<given>[^{}\n]*+)\}{1,2}[ \t]*$"
 )
 """The first line of a shortcode or tag with an end, of Hugo, Jekyll, GitBook or mdbook-tabs."""
-_LANGUAGE = re.compile(r"[ \t]+([\w+#.-]+)(?![\w=+#.-])")
+_LANGUAGE = re.compile(r"\A[ \t]+([\w+#.-]+)(?![\w=+#.-])")
 _TITLED = re.compile(r"(?:\b(?:title|name|header)=|[ \t])(?:\"([^\"]*)\"|'([^']*)')")
 _LISTING = "highlight"
 _PAIRED_ROLES = frozenset({"admonition", "frame", "details", "tab", "formula"})
@@ -191,8 +191,8 @@ def _paired(line: str) -> re.Match[str] | None:
 
 def _given_title(paired: re.Match[str]) -> str:
     """Return the language of a listing, or the title that a shortcode or tag gives; "" without."""
-    is_listing, given = paired["name"] == _LISTING, paired["given"]
-    found = _LANGUAGE.match(given) if is_listing else _TITLED.search(given)
+    pattern = _LANGUAGE if paired["name"] == _LISTING else _TITLED
+    found = pattern.search(paired["given"])
     return str(found[found.lastindex or 1]) if found else ""
 
 

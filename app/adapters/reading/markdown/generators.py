@@ -9,12 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from posixpath import join
 
-from app.adapters.reading.source_files import SourceFiles, by_numbers, front_matter_of, page_names
+from app.adapters.reading.source_files import (
+    SourceFiles,
+    by_numbers,
+    front_matter_of,
+    page_names,
+    read_yaml,
+)
 from app.adapters.reading.table_of_contents import Entry, summary_entries, yaml_entries
-from app.adapters.reading.yaml_files import read_yaml, well_formed_value
 from app.domain.document import Site
 from app.domain.errors import BookError
-from app.domain.reading_budget import read_json, read_toml
+from app.domain.reading_budget import read_toml
 
 _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 """A number before a name of Docusaurus's; not that of a version or date."""
@@ -61,7 +66,7 @@ def _path(name: str, end: str) -> str:
 
 
 def _mdbook(files: SourceFiles, config: str) -> Facts:
-    settings = read_toml(files.settings(config), config) if config else {}
+    settings = _settings(files, config)
     source = _text(settings, "book", "src") or ("src" if files.has("src/SUMMARY.md") else "")
     folder = source.rstrip("./")
     summary = join(folder, "SUMMARY.md")
@@ -137,7 +142,7 @@ def _plain(files: SourceFiles, config: str) -> Facts:
     end = "/" if style == "pretty" or style.endswith("/") else ".html"
     pages = _pages(files, folder, end)
     pages.pop(summary.rpartition("/")[2], "")  # HonKit's contents may be a README
-    entries = _summary(files, summary) if summary else []
+    entries = _summary(files, summary)
     first = _text(gitbook, "structure", "readme") or "README.md"
     is_home = gitbook or summary.endswith("_sidebar.md")  # else that of the repository
     if entries and is_home and first in pages and first not in [one.target for one in entries]:
@@ -208,13 +213,11 @@ def _docusaurus(files: SourceFiles, config: str) -> Facts:
     root = config.rpartition("/")[0]
     folder = next(filter(files.has_folder, (join(root, "docs"), "docs")), "")
     docs = _fronts(files, folder)
-    sidebars = join(root, "sidebars.json")
-    listed = files.settings(sidebars) if files.has(sidebars) else "{}"
-    table = well_formed_value(read_json(listed, sidebars, expected="correct the sidebars"))
+    sidebars = _settings(files, join(root, "sidebars.json"))
     return Facts(
         folder,
         {name: _doc_path(name, front) for name, front in docs.items()},
-        list(yaml_entries([*table.values()] if isinstance(table, dict) else [])) or None,
+        list(yaml_entries([*sidebars.values()])) or None,
         names={_doc_id(name, front): name for name, front in docs.items()},
     )
 

@@ -1,9 +1,9 @@
 """Ids of headings, as each site generator makes them from their texts."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from unicodedata import category, combining, normalize
 
 from markdown_it.token import Token
 
@@ -20,16 +20,14 @@ _SPELLED = str.maketrans(
 """Letters that docutils transliterates."""
 _NO_TEXT = frozenset({"html_inline", "footnote_ref"})
 """Tokens of a heading that are not in its id; images and expressions are in Docusaurus's."""
+_KEPT = ("L", "M", "Nd", "Nl", "Pc")
+"""Categories of letters that GitHub keeps."""
 
 
 def _github(text: str) -> str:
     """github-slugger 1.5.0: lower case, a fixed set of characters dropped, spaces to `-`."""
-    return "".join(filter(_github_keeps, text.lower())).replace(" ", "-")
-
-
-def _github_keeps(letter: str) -> bool:
-    category = unicodedata.category(letter)
-    return letter in "- " or category[0] in "LM" or category in ("Nd", "Nl", "Pc")
+    kept = (one for one in text.lower() if one in "- " or category(one).startswith(_KEPT))
+    return "".join(kept).replace(" ", "-")
 
 
 def _mdbook(text: str) -> str:
@@ -39,12 +37,12 @@ def _mdbook(text: str) -> str:
 
 
 def _mdbook_keeps(letter: str) -> bool:
-    vowel_sign = unicodedata.category(letter) in ("Mn", "Mc") and not unicodedata.combining(letter)
+    vowel_sign = category(letter) in ("Mn", "Mc") and not combining(letter)
     return letter.isalnum() or letter in "_-" or letter.isspace() or vowel_sign
 
 
 def _ascii(text: str) -> str:
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
 def _python_markdown(text: str) -> str:

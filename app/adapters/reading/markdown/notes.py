@@ -51,7 +51,7 @@ def _callouts(state: StateCore) -> None:
 
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:
-    found = _LINK.match(state.src, state.pos) if state.src[state.pos] in "![" else None
+    found = _LINK.match(state.src, state.pos)
     if found is None or _OWN_ID.match(state.src, max(state.pos - 1, 0)):
         return False
     if not silent:

@@ -51,7 +51,7 @@ _CROSS_REFERENCE = re.compile(
 )
 """Links by the name of an object or heading of another page, which MkDocs's autorefs resolves."""
 _PYMDOWN = re.compile(
-    r":(?:material|octicons|fontawesome|simple)-[\w-]{1,60}:(?:\{[^{}\n]{0,80}\})?[ \t]?"
+    r"(?P<icon>:(?:material|octicons|fontawesome|simple)-[\w-]{1,60}:(?:\{[^{}\n]{0,80}\})?[ \t]?)"
     r"|(?<![\w+])\+\+(?P<keys>[\w+-]{1,60})\+\+(?![\w+])"
     r"|(?<![\w=^\"'!<])(?P<mark>==|\^\^)(?=[^\s>])(?P<marked>[^=^\n]{1,300})(?<=\S)(?P=mark)(?![\w=^])"
     r"|(?:[ ]|\A)\^[A-Za-z\d][\w-]{3,40}\Z"
@@ -121,17 +121,13 @@ def _without_marks(state: StateCore) -> None:
     """Remove marks of PyMdown's. A table's cell may say only "yes" by an icon: it keeps them."""
     before = ""
     for token in state.tokens:
-        plain = partial(_unmarked, before == "td_open")
+        shown = r"\g<keys>\g<marked>" + r"\g<icon>" * (before == "td_open")
         for part in token.children or ():
             if part.type == "text" and _PYMDOWN_SIGN.search(part.content):
-                part.content = _PYMDOWN.sub(plain, part.content)
+                part.content = _PYMDOWN.sub(shown, part.content)
             elif part.type == "code_inline":
                 part.content = _CODE_LANGUAGE.sub("", part.content)
         before = token.type
-
-
-def _unmarked(keeps_icons: bool, found: re.Match[str]) -> str:
-    return found["keys"] or found["marked"] or found[0] * keeps_icons
 
 
 def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> None:

@@ -23,7 +23,6 @@ _UNREAD_SCRIPT = (
     "JavaScript is not read: give --base-url, the address of the pages of docs/, and "
     "sidebars.json, or the built site"
 )
-_NO_PAGE = "no text found: give the folder that holds the book's pages"
 
 
 def recognised(files: SourceFiles, site: Site | None = None) -> tuple[Site, str]:
@@ -36,7 +35,7 @@ def recognised(files: SourceFiles, site: Site | None = None) -> tuple[Site, str]
 
 
 def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: str) -> OpenedBook:
-    """Open a folder. BookError, with what to do, if it has no page that can be read.
+    """Open a folder. BookError, with what to do, if most pages are of formats that are not read.
 
     A `version` is served below the configured address, as mike does for MkDocs.
     """
@@ -53,8 +52,6 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
     if site is Site.DOCUSAURUS and config and not (base and facts.entries):
         warnings.append(SourceWarning(_UNREAD_SCRIPT, config, 0))
     listed = _listed(files, facts)
-    if not listed:
-        raise BookError(_NO_PAGE, str(files.root))
     home = "index.html" if site is Site.PLAIN else ""  # the server stores its pages by their names
     names = {one.file for one in listed}
     names |= {one for one in facts.pages if PurePosixPath(one).name in _REPOSITORY}
@@ -74,8 +71,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
             for one in listed
         ],
         {UNLISTED: orphans} if orphans else {},
-        warnings=warnings,
-        refused=files.warnings,
+        warnings=[*warnings, *files.warnings],
     )
 
 

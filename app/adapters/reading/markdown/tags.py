@@ -19,13 +19,12 @@ _KEY = r"[A-Za-z_:@][\w:.@-]*+"
 _VALUE = rf"\"(?:{_MARK}|[^\"])*+\"|'(?:{_MARK}|[^'])*+'|{_BRACES}|[^\s\"'{{}}<>=`]++"
 # Without groups: Python raises SystemError for some texts if a group is repeated at once.
 _ATTRIBUTE = rf"\s*+(?:{_KEY}(?:\s*+=\s*+(?:{_VALUE}))?+|{_BRACES})"
-_ANY = rf"</?[A-Za-z][A-Za-z\d.:-]*+(?!_)(?:{_ATTRIBUTE})*+\s*+/?>"
 _ATTRIBUTES = re.compile(rf"\s*+(?:(?P<key>{_KEY})(?:\s*+=\s*+(?P<value>{_VALUE}))?|{_BRACES})")
 TAG = re.compile(
     r"<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z\d.:-]*+)(?!_)"
     rf"(?P<attributes>(?:{_ATTRIBUTE})*+)\s*+(?P<empty>/?)>"
 )
-_LINE = re.compile(rf"(?:{_ANY}[ \t]*+)++(?:\n|\Z)")
+_LINE = re.compile("(?:" + re.sub(r"\(\?P<\w+>", "(?:", TAG.pattern) + r"[ \t]*+)++(?:\n|\Z)")
 _TEXT = re.compile(r"\{\s*(?:\"([^\"]*)\"|'([^']*)'|`([^`$]*)`|true())\s*\}")
 """A value in braces that needs no build."""
 _STYLE_MARKS = str.maketrans({"{": None, "}": None, "'": None, '"': None, "`": None, ",": ";"})
@@ -85,8 +84,6 @@ def _attribute(found: re.Match[str]) -> str:
 
 def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     at = state.bMarks[start] + state.tShift[start]
-    if state.src[at : at + 1] != "<":
-        return False
     line = _LINE.match(state.src, at, at + _LONGEST)
     if line is None:
         return False
@@ -147,8 +144,6 @@ def _needs_build(tag: re.Match[str]) -> bool:
 
 
 def _tag_inline(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] != "<":
-        return False
     tag = TAG.match(state.src, state.pos, state.pos + _LONGEST)
     if tag is None:
         return False

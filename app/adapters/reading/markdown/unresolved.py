@@ -49,17 +49,14 @@ _IN_MDX = re.compile(
 )
 """With the expressions of MDX; one that is a blank is often written at the end of a line."""
 _ID = re.compile(r"\{[^{}]*#([^\s{}]+)")
-_SILENT_LINE = re.compile(
+_LINE = re.compile(
     r"(?:\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^|:end_tab:"
-    r"|\{% *(?:raw|endraw|comment|endcomment) *%\})\s*$",
+    r"|\{% *(?:raw|endraw|comment|endcomment) *%\}"
+    r"|(?P<unknown>\{\{[^{}]*\}\}|\{%(?:(?!%\}).)*%\}|-{1,2}8<-{1,2} .*|\{([*!]).*\2\}))\s*$",
     re.IGNORECASE,
 )
 """Conditions of Svelte, abbreviations, tables of contents, carets that begin blocks, ends
-of tabs."""
-_UNKNOWN_LINE = re.compile(
-    r"(?:\{\{[^{}]*\}\}|\{%(?:(?!%\}).)*%\}|-{1,2}8<-{1,2} .*|\{([*!]).*\1\})\s*$"
-)
-_BEGINS = frozenset("{-[^*:")
+of tabs; templates and files that cannot be read."""
 _ROLE = re.compile(r"(?<![\w:]):[A-Za-z][\w+-]*:\Z")
 _ROLE_TEXT = re.compile(r"`[^`\n]+`")
 """A role as reStructuredText and d2lbook write it: :numref:`figure`."""
@@ -145,14 +142,11 @@ def _shown(_: object, tokens: Sequence[Token], index: int, *_options: object) ->
 
 def _line(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
     begin = state.bMarks[start] + state.tShift[start]
-    if state.src[begin : begin + 1] not in _BEGINS:
-        return False
-    text = state.src[begin : state.eMarks[start]]
-    is_silent = _SILENT_LINE.match(text) is not None
-    if not is_silent and not _UNKNOWN_LINE.match(text):
+    found = _LINE.match(state.src, begin, state.eMarks[start])
+    if found is None:
         return False
     if not silent:
-        state.env["unknown"] += [] if is_silent else [text.strip()]
+        state.env["unknown"] += [found[0].strip()] if found["unknown"] else []
         state.line = start + 1
     return True
 
@@ -171,8 +165,6 @@ def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 def _inline(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] == "`":
         return _role(state, silent)
-    if state.src[state.pos] != "{":
-        return False
     if formula := _FORMULA.match(state.src, state.pos):
         if not silent:
             state.push("math_inline", "math", 0).content = formula["tex"].strip("$ \n")
