@@ -195,7 +195,7 @@ def read_yaml(text: str, file: str, first_line: int = 1) -> object:
     check_size(len(text), BUDGET.settings, file)
     try:
         _require_few_aliases(text, file, first_line)
-        return _well_formed(yaml.load(text, Loader=_Loader))  # noqa: S506 - a safe loader
+        return well_formed_value(yaml.load(text, Loader=_Loader))  # noqa: S506 - a safe loader
     except FileRefused:
         raise
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -216,7 +216,7 @@ def _require_few_aliases(text: str, file: str, first_line: int) -> None:
             raise FileRefused(problem, file, first_line + line)
 
 
-def _well_formed(value: object) -> object:
+def well_formed_value(value: object) -> object:
     """Replace lone surrogates, which escapes can produce, in the texts of a loaded value.
 
     Numbers over 64 bits become text.
@@ -224,9 +224,9 @@ def _well_formed(value: object) -> object:
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, list):
-        return list(map(_well_formed, value))
+        return list(map(well_formed_value, value))
     if isinstance(value, dict):
-        return {_well_formed(key): _well_formed(one) for key, one in value.items()}
+        return {well_formed_value(key): well_formed_value(one) for key, one in value.items()}
     if isinstance(value, int | float) and not is_small_number(value):
         return str(value)
     return value

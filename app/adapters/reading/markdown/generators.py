@@ -15,11 +15,12 @@ from app.adapters.reading.source_files import (
     front_matter_of,
     page_names,
     read_yaml,
+    well_formed_value,
 )
 from app.adapters.reading.table_of_contents import Entry, summary_entries, yaml_entries
 from app.domain.document import Site
 from app.domain.errors import BookError
-from app.domain.reading_budget import read_toml
+from app.domain.reading_budget import read_json, read_toml
 
 _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 """A number before a name of Docusaurus's; not that of a version or date."""
@@ -267,11 +268,17 @@ def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:
     """Return the settings of a file, in Zensical's their table; {} if it is missing or no table."""
-    text = files.settings(name) if name and files.has(name) else ""
-    is_toml = name.endswith(".toml")  # else YAML or JSON, which may have tabs
-    found = read_toml(text, name) if is_toml else read_yaml(text.replace("\t", " "), name)
+    found = _loaded(files.settings(name), name) if name and files.has(name) else None
     found = found if isinstance(found, Mapping) else {}
     return found.get("project", found) if name == "zensical.toml" else found
+
+
+def _loaded(text: str, name: str) -> object:
+    if name.endswith(".toml"):
+        return read_toml(text, name)
+    if name.endswith(".json"):
+        return well_formed_value(read_json(text, name, expected="correct it"))
+    return read_yaml(text, name)
 
 
 def _text(settings: object, *names: str) -> str:
