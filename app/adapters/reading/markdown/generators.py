@@ -214,11 +214,13 @@ def _docusaurus(files: SourceFiles, config: str) -> Facts:
     root = config.rpartition("/")[0]
     folder = next(filter(files.has_folder, (join(root, "docs"), "docs")), "")
     docs = _fronts(files, folder)
-    sidebars = _settings(files, join(root, "sidebars.json"))
+    name = join(root, "sidebars.json")
+    text = files.settings(name) if files.has(name) else "{}"
+    sidebars = well_formed_value(read_json(text, name, expected="correct the sidebars"))
     return Facts(
         folder,
         {name: _doc_path(name, front) for name, front in docs.items()},
-        list(yaml_entries([*sidebars.values()])) or None,
+        list(yaml_entries([*sidebars.values()] if isinstance(sidebars, dict) else [])) or None,
         names={_doc_id(name, front): name for name, front in docs.items()},
     )
 
@@ -268,17 +270,11 @@ def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:
     """Return the settings of a file, in Zensical's their table; {} if it is missing or no table."""
-    found = _loaded(files.settings(name), name) if name and files.has(name) else None
+    text = files.settings(name) if name and files.has(name) else ""
+    is_toml = name.endswith(".toml")  # else YAML or GitBook's JSON, which is lenient
+    found = read_toml(text, name) if is_toml else read_yaml(text.replace("\t", " "), name)
     found = found if isinstance(found, Mapping) else {}
     return found.get("project", found) if name == "zensical.toml" else found
-
-
-def _loaded(text: str, name: str) -> object:
-    if name.endswith(".toml"):
-        return read_toml(text, name)
-    if name.endswith(".json"):
-        return well_formed_value(read_json(text, name, expected="correct it"))
-    return read_yaml(text, name)
 
 
 def _text(settings: object, *names: str) -> str:
