@@ -1,7 +1,7 @@
 """A book's chapters: their numbers, and what answers a request for one (summary, outline, quiz)."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, combinations, groupby, islice, takewhile
@@ -239,10 +239,10 @@ def named_sections(
     sides: dict[frozenset[int], Headed] = {}
     for one in _headed(chunks):
         for form in map(words, heading_forms(one.path[-1])):
-            own = frozenset[int]().union(*map(terms, form))
-            if form == said or (compares and own >= content and own & terms(known.comparison)):
+            own = frozenset[int]().union(*map(terms, form)) if compares else frozenset[int]()
+            if form == said or (own >= content and own & terms(known.comparison)):
                 exact[one] = None
-            elif compares and own and own < content:
+            elif own and own < content:
                 sides.setdefault(own, one)
     first = min(exact, key=lambda one: len(one.path), default=None)
     if first:
@@ -252,12 +252,18 @@ def named_sections(
     return [sides[side] for side in next(pairs, ())]
 
 
-def _headed(chunks: Iterable[Chunk]) -> Iterator[Headed]:
-    for chunk in chunks:
-        for path in dict.fromkeys(one.heading_path for one in chunk.own_passages):
-            yield from (
-                Headed(chunk.book, chunk.file, path[:depth]) for depth in range(1, len(path) + 1)
-            )
+def _headed(chunks: Iterable[Chunk]) -> Iterable[Headed]:
+    """Return the sections of the chunks and those around them, each once."""
+    paths = {
+        (chunk.book, chunk.file, one.heading_path): None
+        for chunk in chunks
+        for one in chunk.own_passages
+    }
+    return dict.fromkeys(
+        Headed(book, file, path[:depth])
+        for book, file, path in paths
+        for depth in range(1, len(path) + 1)
+    )
 
 
 def text_within(section: Iterable[ContextPassage], token_budget: int) -> list[ContextPassage]:
