@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate, combinations, groupby, islice, takewhile
 from typing import NamedTuple
 
@@ -238,7 +238,7 @@ def named_sections(
     exact: dict[Headed, None] = {}
     sides: dict[frozenset[int], Headed] = {}
     for one in _headed(chunks):
-        for form in map(words, heading_forms(one.path[-1])):
+        for form in _forms(one.path[-1]):
             own = frozenset[int]().union(*map(terms, form)) if compares else frozenset[int]()
             if form == said or (own >= content and own & terms(known.comparison)):
                 exact[one] = None
@@ -250,6 +250,11 @@ def named_sections(
         return [first] if below else []
     pairs = (pair for pair in combinations(sides, 2) if pair[0] | pair[1] == content)
     return [sides[side] for side in next(pairs, ())]
+
+
+@lru_cache(4_096)
+def _forms(heading: str) -> list[list[str]]:
+    return [*map(words, heading_forms(heading))]
 
 
 def _headed(chunks: Iterable[Chunk]) -> Iterable[Headed]:
