@@ -28,7 +28,6 @@ from app.api.limits import FairQueue, RateLimit
 from app.api.metrics import Metrics
 from app.api.pages import PAGE_ROUTES, widget_routes
 from app.api.protocols import MCP_ROUTES, ai_sdk, openai
-from app.api.protocols.openai_errors import PATHS, openai_error
 from app.bootstrap.application import Application, application
 from app.bootstrap.logs import logging_to_stderr
 from app.bootstrap.storage import index_faults, site_keys
@@ -63,7 +62,7 @@ def create_app(settings: Settings, *, open_application: OpenApplication = applic
     )
     for kind in problems.OF_FRAMEWORK:
         app.add_exception_handler(kind, problems.on_error)
-    app.state.error_shapes = dict.fromkeys(PATHS, openai_error)
+    app.state.error_shapes = dict.fromkeys(openai.PATHS, openai.openai_error)
     app.state.keys = site_keys(settings)
     app.state.metrics = Metrics()
     app.state.running = set()  # the tasks of the requests that have not ended

@@ -94,12 +94,9 @@ class _Blocks:
         return drafts
 
     def _component(self, element: HtmlElement) -> list[Draft]:
-        """Return what an element holds, below the title of a component: "Listing 3-1: A loop"."""
-        titles = () if element.tag in HTML_TAGS else map(element.get, _TITLES)
-        title = " ".join(next(filter(None, titles), "").replace("`", "").split())
-        number = element.get("number")
-        name = f"{str(element.tag).capitalize()} {number}: " if title and number else ""
-        return [*([Draft(BlockKind.PARAGRAPH, name + title)] if title else []), *self.of(element)]
+        """Return what an element without a role holds, below the title that a component names."""
+        title = "" if element.tag in HTML_TAGS else _title_of(element)
+        return [*([Draft(BlockKind.PARAGRAPH, title)] if title else []), *self.of(element)]
 
     def _paragraph_of(self, run: list[HtmlElement | str], element: HtmlElement) -> list[Draft]:
         """Return the paragraph, figure or formula that a run of texts and inline elements is."""
@@ -166,15 +163,14 @@ class _Blocks:
 
     def _tabs(self, element: HtmlElement) -> list[Draft]:
         """Return the blocks of each tab, with its label before them."""
-        before, sets = element.getprevious(), self._tree.roles["tab_set"]
+        before = element.getprevious()
         lists = [before] if before is not None and self._tree.has("tab_list", before) else []
         labels, panels = (
             [
                 one
                 for part in (*lists, element)
                 for one in part.iter()
-                if self._tree.has(role, one)
-                and next(filter(sets.__contains__, one.iterancestors()), element) is element
+                if self._tree.has(role, one) and self._tab_set_of(one) in (element, None)
             ]
             for role in ("tab_label", "tab_panel")
         )
@@ -183,15 +179,27 @@ class _Blocks:
         found = []
         for panel, name in zip(panels, chain(names, repeat("")), strict=False):
             drafts = (self._code if self._tree.has("code", panel) else self.of)(panel)
-            is_solution = bool(drafts) and titled_kind(name) is BlockKind.SOLUTION
-            labelled = _labelled(name, drafts)
-            found += [compose(BlockKind.SOLUTION, drafts, name)] if is_solution else labelled
+            if drafts and titled_kind(name) is BlockKind.SOLUTION:
+                found.append(compose(BlockKind.SOLUTION, drafts, name))
+            else:
+                found += _labelled(name, drafts)
         return found if panels else self.of(element)
+
+    def _tab_set_of(self, element: HtmlElement) -> HtmlElement | None:
+        around = element.iterancestors()
+        return next((one for one in around if self._tree.has("tab_set", one)), None)
+
+    def _list(self, element: HtmlElement) -> list[Draft]:
+        return self.of(element) if self._is_notes(element) else [read_list(element, self.of)]
 
     def _is_notes(self, element: HtmlElement) -> bool:
         return any(
             self._tree.has(role, one) for role in ("footnote", "reference") for one in element
         )
+
+    def _table(self, element: HtmlElement) -> list[Draft]:
+        is_layout = self._tree.has("layout", element)
+        return self.of(element) if is_layout else [read_table(element, self._tree)]
 
     def _definitions(self, element: HtmlElement) -> list[Draft]:
         if self._is_notes(element):
@@ -205,6 +213,9 @@ class _Blocks:
                 inside.append((child, drafts))
         is_reference = any(self._tree.has("signature", one) for one in element)
         return (reference_drafts if is_reference else glossary_drafts)(inside)
+
+    def _caption(self, element: HtmlElement) -> list[Draft]:
+        return [replace(inline(element, self._tree), figure=None, caption=True)]
 
     def _figure(self, element: HtmlElement) -> list[Draft]:
         """Return a figure with its caption first; a table or listing with its caption before it."""
@@ -237,18 +248,22 @@ class _Blocks:
         "tab_set": _tabs,
         **dict.fromkeys(_CONTAINERS, _container),
         "tab_list": lambda *_: [],
-        "list": lambda self, one: (
-            self.of(one) if self._is_notes(one) else [read_list(one, self.of)]
-        ),
-        "table": lambda self, one: (
-            self.of(one) if self._tree.has("layout", one) else [read_table(one, self._tree)]
-        ),
+        "list": _list,
+        "table": _table,
         "definitions": _definitions,
         "quote": _quote,
         "figure": _figure,
-        "caption": lambda self, one: [replace(inline(one, self._tree), figure=None, caption=True)],
+        "caption": _caption,
     }
     """Of the elements of each role; the first of several counts."""
+
+
+def _title_of(component: HtmlElement) -> str:
+    """Return the title that a component's attributes name: "Listing 3-1: A loop"."""
+    title = next(filter(None, map(component.get, _TITLES)), "").replace("`", "")
+    title = " ".join(title.split())
+    number = component.get("number")
+    return f"{str(component.tag).capitalize()} {number}: {title}" if title and number else title
 
 
 def _lead_in(title: str) -> list[Draft]:

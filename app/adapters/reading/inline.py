@@ -47,12 +47,14 @@ class _Reading:
         self._in_code = False
 
     def text(self, text: str | None) -> None:
-        if text and (self._in_code or not ("\\" in text or "$$" in text)):
+        if not text:
+            return
+        if self._in_code or not ("\\" in text or "$$" in text):
             self._out.append(text)
-        elif text:
-            for tex, display, behind in delimited(text):
-                self._formula(tex, display=display)
-                self._out.append(behind)
+            return
+        for tex, display, behind in delimited(text):
+            self._formula(tex, display=display)
+            self._out.append(behind)
 
     def children(self, element: HtmlElement) -> None:
         outer = self._in_code
@@ -78,8 +80,7 @@ class _Reading:
         elif tag == UNKNOWN or self._tree.has("footnote_mark", element):
             self._out.append(GAP)
         elif tag == "sup" and self._is_exponent(element):
-            raised = (element.text or "").strip()
-            self._shown(f"^{raised}" if raised.isalpha() else raised.translate(_SUPERSCRIPTS))
+            self._shown(_raised((element.text or "").strip()))
         elif tag in _BLOCKISH:
             self._out.append(" ")
             self.children(element)
@@ -130,10 +131,17 @@ class _Reading:
         text = " ".join("".join(self._out).split())
         if not text.isprintable():
             text = text.replace(f"{BEGIN} ", f" {BEGIN}").replace(f" {END}", f"{END} ").strip()
-            # Gaps at its ends that a blank separates from its words are none.
-            inner = text.strip(f" {GAP}")
-            before, _, behind = text.partition(inner) if inner else ("", "", "")
-            text = before.rpartition(" ")[2] + inner + behind.partition(" ")[0]
-            text = text.replace(f" {GAP} ", f"{EDGE} {EDGE}")
+            text = _without_loose_gaps(text).replace(f" {GAP} ", f"{EDGE} {EDGE}")
             text = _AROUND_BREAK.sub("\n", text).strip()
         return Draft(BlockKind.PARAGRAPH, text, terms=tuple(self._terms), figure=self._image)
+
+
+def _without_loose_gaps(text: str) -> str:
+    """Remove gaps at the ends of a text that a blank separates from its words."""
+    inner = text.strip(f" {GAP}")
+    before, _, behind = text.partition(inner) if inner else ("", "", "")
+    return before.rpartition(" ")[2] + inner + behind.partition(" ")[0]
+
+
+def _raised(exponent: str) -> str:
+    return f"^{exponent}" if exponent.isalpha() else exponent.translate(_SUPERSCRIPTS)

@@ -44,17 +44,21 @@ def listed_pages(navigations: Mapping[str, Sequence[Entry]]) -> list[PageInfo]:
     opened = {line.path for lines in trees.values() for line in lines if line.below}
     places = {navigation: _places(lines, opened) for navigation, lines in trees.items()}
     found: dict[str, PageInfo] = {}
-    order = [""]
+    after, last = {"": ""}, ""
     for shown in places.values():
-        before = order[-1]
+        before = ""
         for file, listed in shown.items():
-            if file not in found:
-                found[file] = listed
-                at = len(order) if before == order[-1] else order.index(before) + 1
-                order.insert(at, file)
+            if file not in after:
+                before = before or last
+                after[file], after[before] = after[before], file
+                last = file if before == last else last
+            found.setdefault(file, listed)
             before = file
-    owns = {file: places.get(tuple(navigations.get(file, ())), found) for file in order[1:]}
-    return [own.get(file, found[file]) for file, own in owns.items()]
+    order, file = [], ""
+    while file := after[file]:
+        own = places.get(tuple(navigations.get(file, ())), found)
+        order.append(own.get(file, found[file]))
+    return order
 
 
 @dataclass(frozen=True, slots=True, eq=False)

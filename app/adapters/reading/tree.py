@@ -125,16 +125,9 @@ def page_tree(content: HtmlElement, theme: Theme) -> Tree:
     mark_formulas(content, roles["formula"], roles["displayed"])
     for element in roles["drop"]:
         if element is not content and element.getparent() is not None:
-            if element not in roles["unshown"] and element.text_content().strip():
-                element.tail = GAP + (element.tail or "")
-            element.drop_tree()
-    for heading in roles["heading"]:  # empty the sign that links to it, "#" or "¶", but keep its id
-        for link in heading.iter("a"):
-            sign = link.text_content().strip()
-            is_sign = "#" in (link.get("href") or "") and sign and not any(map(str.isalnum, sign))
-            if is_sign and heading.text_content().strip() != sign:
-                del link[:]
-                link.text = None
+            _drop(element, is_shown=element not in roles["unshown"])
+    for heading in roles["heading"]:
+        _clear_own_links(heading)
     hidden = (plain(one).strip() for one in drop_hidden(content))
     return Tree(content, roles, tuple(filter(None, hidden)))
 
@@ -145,6 +138,22 @@ def show_console(console: HtmlElement) -> None:
         text = unescape(_FORMATTING.sub("", code.text_content()))
         del code[:]
         code.text = text
+
+
+def _clear_own_links(heading: HtmlElement) -> None:
+    """Empty the sign that links to the heading: "#", "¶". Its element stays, for its id."""
+    for link in heading.iter("a"):
+        sign = link.text_content().strip()
+        is_sign = "#" in (link.get("href") or "") and sign and not any(map(str.isalnum, sign))
+        if is_sign and heading.text_content().strip() != sign:
+            del link[:]
+            link.text = None
+
+
+def _drop(element: HtmlElement, *, is_shown: bool) -> None:
+    if is_shown and element.text_content().strip():
+        element.tail = GAP + (element.tail or "")
+    element.drop_tree()
 
 
 def own_id(element: HtmlElement) -> str:

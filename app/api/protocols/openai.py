@@ -1,7 +1,7 @@
 """OpenAI's chat completions API, with a book as the model.
 
 Each citation is a Markdown link in the text, `[1](url)`, and an annotation `url_citation` with the
-offsets of the link. Sampling parameters are ignored.
+offsets of the link. Sampling parameters are ignored. On its paths, problems have OpenAI's form.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,9 @@ from app.api.asking import answered, streamed
 from app.api.events import DONE, MEDIA_TYPE, frame
 from app.api.keys import BEARER, books_for
 from app.api.limits import answering
-from app.api.problems import ErrorEvent
+from app.api.problems import STATUSES, ErrorEvent, Problem, title_of
 from app.api.protocols.conversation import MESSAGES, chat_request, finish_reason
 from app.api.protocols.linked_text import CitationLink, LinkedText, linked, without_links
-from app.api.protocols.openai_errors import ERRORS, stream_error
 from app.api.requests import BookName, ReadingContext
 from app.api.routes import PrintableResponse, Rag
 from app.domain.answer import (
@@ -32,6 +31,18 @@ from app.domain.answer import (
     Usage,
 )
 from app.domain.indexed_book import BookManifest
+
+PATHS = ("/v1/chat/completions", "/v1/models")
+_STATUSES = {422: 400}
+"""OpenAI's status by ours, where they differ."""
+_CODES = {"key_unknown": "invalid_api_key", "book_not_found": "model_not_found"}
+"""OpenAI's code by ours. Other codes stay as in `contracts/errors.md`."""
+_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"description": title_of(status), "content": {"application/json": {}}}
+    for status in STATUSES
+}
+"""The `responses` of its routes."""
 
 
 class TextPart(BaseModel):
@@ -122,7 +133,7 @@ class CompletionEvents:
 
     def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
         if isinstance(event, ErrorEvent):
-            yield frame(stream_error(event))
+            yield frame(_stream_error(event))
         elif isinstance(event, Started):
             yield self._frame({"role": "assistant", "content": ""})
         elif isinstance(event, TextDelta):
@@ -166,7 +177,7 @@ router = APIRouter(tags=["protocols"])
             "description": "The completion; with `stream` its chunks, then `[DONE]`.",
             "content": {MEDIA_TYPE: {}},
         },
-        **ERRORS,
+        **_ERRORS,
     },
     dependencies=[Depends(BEARER), Depends(answering)],
 )
@@ -183,7 +194,7 @@ async def completions(body: CompletionRequest, request: Request) -> Response:
 @router.get(
     "/v1/models",
     summary="The books, as OpenAI's models",
-    responses=ERRORS,
+    responses=_ERRORS,
     dependencies=[Depends(BEARER)],
 )
 async def models(request: Request, rag: Rag) -> Response:
@@ -191,3 +202,23 @@ async def models(request: Request, rag: Rag) -> Response:
     allowed = books_for(request, None)
     found = (await rag.index.books()).named(allowed)
     return PrintableResponse({"object": "list", "data": [_model(one) for one in found]})
+
+
+def _stream_error(event: ErrorEvent) -> dict[str, Any]:
+    """Return the data of the last event of a failed stream."""
+    return _error(event.message, "server_error", event.code)
+
+
+def openai_error(problem: Problem) -> tuple[int, dict[str, Any]]:
+    """Return status and body of OpenAI's error for a problem, from any part of the server."""
+    status = _STATUSES.get(problem.status, problem.status)
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    message = f"{problem.detail} (request {problem.request_id})"
+    invalid = problem.errors[0].field if problem.errors else ""
+    param = invalid.removeprefix("body.") or None
+    return status, _error(message, _TYPES.get(status, kind), problem.code, param)
+
+
+def _error(message: str, kind: str, code: str, param: str | None = None) -> dict[str, Any]:
+    named = {"param": param, "code": _CODES.get(code, code)}
+    return {"error": {"message": message, "type": kind, **named}}

@@ -9,15 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from posixpath import join
 
-from app.adapters.reading.source_files import (
-    SourceFiles,
-    by_numbers,
-    front_matter_of,
-    page_names,
-    read_yaml,
-    well_formed_value,
-)
+from app.adapters.reading.source_files import SourceFiles, by_numbers, front_matter_of, page_names
 from app.adapters.reading.table_of_contents import Entry, summary_entries, yaml_entries
+from app.adapters.reading.yaml_files import read_yaml, well_formed_value
 from app.domain.document import Site
 from app.domain.errors import BookError
 from app.domain.reading_budget import read_json, read_toml

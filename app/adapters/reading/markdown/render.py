@@ -29,15 +29,10 @@ from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.inline import UNKNOWN
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import heading_ids
+from app.adapters.reading.markdown.includes import INCLUDES, Include, with_includes
 from app.adapters.reading.markdown.notes import notes_plugin
 from app.adapters.reading.markdown.tags import TAG, as_html, tags_plugin
-from app.adapters.reading.markdown.unresolved import (
-    INCLUDES,
-    TEMPLATE,
-    Include,
-    unresolved_plugin,
-    with_includes,
-)
+from app.adapters.reading.markdown.unresolved import TEMPLATE, unresolved_plugin
 from app.adapters.reading.tree import SPAN, marked
 from app.domain.document import Site
 from app.domain.errors import FileRefused
@@ -105,15 +100,15 @@ def render(
     front = sum(start <= skip for start in starts[1:]) if skip else 0
     shown = _NO_BREAK.sub(r"\1 ", source[skip:]) if "#\xa0" in source else source[skip:]
     lines = [""] * front + _LINE_END.split(shown)
-    whole = [with_includes(one, file, site, include) for one in lines]
-    starts = [
+    whole = with_includes(lines, file, site, include)
+    places = [
         start for start, one in zip(starts, whole, strict=False) for _ in range(one.count("\n") + 1)
-    ] + [len(source)]
+    ]
     tokens = md.parse("\n".join(whole), env)
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
         raise FileRefused(_TOO_DEEP, file, deep.map[0] + 1 if deep.map else 0)
     heading_ids(tokens, site)
-    _set_spans(tokens, source, starts)
+    _set_spans(tokens, source, [*places, len(source)])
     return md.renderer.render(tokens, md.options, env), env["unknown"]
 
 

@@ -1,11 +1,8 @@
-"""The files that a page includes, and what only the site's generator can resolve: that is left out
-of the text, counted and named.
-"""
+"""What only the site's generator can resolve: it is left out of the text, counted and named."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
-from posixpath import dirname, join, normpath
 from types import SimpleNamespace
 
 from markdown_it import MarkdownIt, helpers
@@ -60,54 +57,9 @@ of tabs; templates and files that cannot be read."""
 _ROLE = re.compile(r"(?<![\w:]):[A-Za-z][\w+-]*:\Z")
 _ROLE_TEXT = re.compile(r"`[^`\n]+`")
 """A role as reStructuredText and d2lbook write it: :numref:`figure`."""
-_FILE = r"(?P<file>[^\s\"':*!{}]++):?(?P<part>[\w:-]*+)[^{}\n]*+"
-INCLUDES = {
-    Site.MDBOOK: re.compile(rf"(?<!\\)(?P<indent>)\{{\{{\s*#\w*include\s+{_FILE}\}}\}}"),
-    Site.MKDOCS: re.compile(
-        rf"^(?P<indent>[ \t]*)(?:-+8<-+ [\"']|\{{[*!]>? *){_FILE}\}}?", re.MULTILINE
-    ),
-}
-"""Lines or, with mdBook, places of a line that stand for a file or a part of it."""
-_MARK = r"(?:\bANCHOR{}: *|8<-+ *\[{}: *){}"
-_PART = _MARK + r"[^\n]*\n(.*?)(?:(?<=\n)[^\n]*" + _MARK + r"|\Z)"
-_ANY_MARK = re.compile(_MARK.format("(?:_END)?", "(?:start|end)", ""))
-_DEEPEST = 8
-"""Files in files."""
 _MODULE = re.compile(
     r"(?:import|export)\s.*?(?=\n[ \t]*\n|\Z)|\{/\*.{0,4000}?\*/\}[ \t]*(?=\n|\Z)", re.DOTALL
 )
-
-
-Include = Callable[[str], str | None]
-"""Returns the text of a file of the book; None if it cannot be read."""
-
-
-def with_includes(line: str, file: str, site: Site, include: Include, depth: int = 0) -> str:
-    """Return a line with the files that it includes; what names none that can be read stays."""
-
-    def content(found: re.Match[str]) -> str:
-        name = normpath(join(dirname(file) if site is Site.MDBOOK else "", found["file"]))
-        text = include(name)
-        lines = None if text is None else _part(text, found["part"])
-        if lines is None:
-            return found[0]
-        below = (with_includes(one, name, site, include, depth + 1) for one in lines)
-        return "\n".join(found["indent"] + one for one in below)
-
-    pattern = INCLUDES.get(site)
-    return pattern.sub(content, line) if pattern and depth < _DEEPEST else line
-
-
-def _part(text: str, part: str) -> list[str] | None:
-    """Return the lines `2`, `2:5`, `2:` or `:5`, those between marks of this name, or all."""
-    first, colon, last = part.partition(":")
-    if part and not (first + last).isdigit():
-        name = rf"{re.escape(part)}\b"
-        found = re.search(_PART.format("", "start", name, "_END", "end", name), text, re.DOTALL)
-        text, first, last = found[1] if found else "", "", ""
-    at = int(first or 1) - 1
-    end = (int(last) if last else None) if colon or not first else at + 1
-    return [one for one in text.splitlines()[at:end] if not _ANY_MARK.search(one)] or None
 
 
 def unresolved_plugin(md: MarkdownIt, is_mdx: bool) -> None:

@@ -1,0 +1,57 @@
+"""The files that a page of mdBook or MkDocs includes, whole or in part."""
+
+import re
+from collections.abc import Callable, Sequence
+from posixpath import dirname, join, normpath
+from typing import TypeAlias
+
+from app.domain.document import Site
+
+_FILE = r"(?P<file>[^\s\"':*!{}]++):?(?P<part>[\w:-]*+)[^{}\n]*+"
+INCLUDES = {
+    Site.MDBOOK: re.compile(rf"(?<!\\)(?P<indent>)\{{\{{\s*#\w*include\s+{_FILE}\}}\}}"),
+    Site.MKDOCS: re.compile(
+        rf"^(?P<indent>[ \t]*)(?:-+8<-+ [\"']|\{{[*!]>? *){_FILE}\}}?", re.MULTILINE
+    ),
+}
+"""Lines or, with mdBook, places of a line that stand for a file or a part of it."""
+_MARK = r"(?:\bANCHOR{}: *|8<-+ *\[{}: *){}"
+_PART = _MARK + r"[^\n]*\n(.*?)(?:(?<=\n)[^\n]*" + _MARK + r"|\Z)"
+_ANY_MARK = re.compile(_MARK.format("(?:_END)?", "(?:start|end)", ""))
+_DEEPEST = 8
+"""How deep files may include files."""
+
+Include: TypeAlias = Callable[[str], str | None]
+"""Returns the text of a file of the book; None if it cannot be read."""
+
+
+def with_includes(
+    lines: Sequence[str], file: str, site: Site, include: Include, depth: int = 0
+) -> Sequence[str]:
+    """Return the lines, each with what it includes; one whose file cannot be read stays."""
+    pattern = INCLUDES.get(site)
+    if pattern is None or depth == _DEEPEST:
+        return lines
+
+    def content(found: re.Match[str]) -> str:
+        name = normpath(join(dirname(file) if site is Site.MDBOOK else "", found["file"]))
+        text = include(name)
+        part = _part(text, found["part"]) if text is not None else None
+        if part is None:
+            return found[0]
+        whole = with_includes(part, name, site, include, depth + 1)
+        return "\n".join(found["indent"] + one for one in whole)
+
+    return [pattern.sub(content, one) for one in lines]
+
+
+def _part(text: str, part: str) -> list[str] | None:
+    """Return the lines `2`, `2:5`, `2:` or `:5`, those between marks of this name, or all."""
+    first, colon, last = part.partition(":")
+    if part and not (first + last).isdigit():
+        name = rf"{re.escape(part)}\b"
+        found = re.search(_PART.format("", "start", name, "_END", "end", name), text, re.DOTALL)
+        text, first, last = found[1] if found else "", "", ""
+    at = int(first or 1) - 1
+    end = (int(last) if last else None) if colon or not first else at + 1
+    return [one for one in text.splitlines()[at:end] if not _ANY_MARK.search(one)] or None
