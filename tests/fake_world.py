@@ -355,4 +355,4 @@ def extracted(
     features = asked(question)
     relevance = Relevance(features, readings=dict(enumerate(readings)))
     scored = relevance.scored(candidates(features, context, split_sentences))
-    return answer_of(best_passages(scored, read, word_limit(len(features.weights))))
+    return answer_of(best_passages(scored, word_limit(len(features.weights)), read))

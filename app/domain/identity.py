@@ -6,6 +6,7 @@ when the text is edited.
 
 import re
 import unicodedata
+from base64 import b32encode
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +17,11 @@ from app.domain.document import Block, Book, Span
 from app.domain.ledger import Entry, Ledger
 from app.domain.ledger_matching import is_distinctive, match
 
-_CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
-"""The digits of Crockford's base 32: no i, l, o, u."""
+_CROCKFORD = bytes.maketrans(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789abcdefghjkmnpqrstvwxyz"
+)
+"""From the digits of `b32encode` to those of Crockford's base 32: no i, l, o, u."""
+_DIGITS = 10
 
 _CONTENT_ID = re.compile(r"p-[0-9a-hjkmnp-tv-z]{10}(?:-[0-9]+)?")
 
@@ -28,6 +32,7 @@ _NEAR = 8
 
 def norm(text: str) -> str:
     """NFKC, lower case, letters and digits only (Unicode categories L and N)."""
+    # Blanks first: the pattern then has few places to replace.
     return _NOT_WORD.sub("", unicodedata.normalize("NFKC", text).lower().replace(" ", ""))
 
 
@@ -38,8 +43,8 @@ def content_id(text: str) -> str:
     """
     key = norm(text) or "".join(text.split())
     digest = sha256(key.encode("utf-8", "surrogatepass")).digest()
-    first = int.from_bytes(digest[:8], "big")
-    return "p-" + "".join(_CROCKFORD[first >> shift & 31] for shift in range(59, 9, -5))
+    digits = b32encode(digest[:_DIGITS])[:_DIGITS].translate(_CROCKFORD)
+    return f"p-{digits.decode()}"
 
 
 def is_content_id(text: str) -> bool:

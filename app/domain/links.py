@@ -43,6 +43,7 @@ def deep_link(url: str, text: str, suffix: str = "") -> str:
 
 
 def folded_words(text: str) -> list[str]:
+    """Return the words of a text without case and accents."""
     return WORD.findall(text.lower()) if text.isascii() else [*map(fold_word, WORD.findall(text))]
 
 

@@ -186,16 +186,20 @@ class ConsultBook:
         if request.solutions is not Solutions.SHOW:
             context = tuple(one for one in context if one.passage.kind is not BlockKind.SOLUTION)
         solved = [one for one in context if one.passage.paragraph_id in solving]
-        prepared = whole(solved) if solved else None
-        sides = [] if read.exercise or request.selection else await self._named(read)
-        if len(sides) == 1 and (begun := beginning(sides[0])):
-            context, prepared = tuple(sides[0]), answer_of([begun])
-        if len(sides) > 1:
-            held = {one.passage.paragraph_id for one in context}
-            first = [part.source for one in beginnings(sides) for part in one.parts]
-            added = (one for one in first if one.passage.paragraph_id not in held)
-            context = (*context, *(replace(one, score=0.0) for one in added))
-        return replace(read, context=context, prepared=prepared, sides=sides[1:] and sides)
+        read = replace(read, context=context, prepared=whole(solved) if solved else None)
+        return read if read.exercise or request.selection else await self._with_sections(read)
+
+    async def _with_sections(self, read: Consultation) -> Consultation:
+        """Add the sections that the question names by their headings: one, or two to compare."""
+        sections = await self._named(read)
+        if len(sections) == 1 and (begun := beginning(sections[0])):
+            return replace(read, context=tuple(sections[0]), prepared=answer_of([begun]))
+        if len(sections) < 2:
+            return read
+        held = {one.passage.paragraph_id for one in read.context}
+        first = (part.source for one in beginnings(sections) for part in one.parts)
+        added = (replace(one, score=0.0) for one in first if one.passage.paragraph_id not in held)
+        return replace(read, context=(*read.context, *added), sides=sections)
 
     async def _named(self, read: Consultation) -> list[list[ContextPassage]]:
         """Return the text of the sections that the question names by their headings."""

@@ -84,7 +84,7 @@ class WriteAnswer:
         scores = await _scored(read, scorer) if scorer else {}
         relevance = Relevance(analysis, cosines, scores, translated)
         limit = word_limit(len(analysis.weights))
-        best = best_passages(relevance.scored(paragraphs), analysis.read, limit)
+        best = best_passages(relevance.scored(paragraphs), limit, analysis.read)
         return answer_of(with_sides(best, read.sides))
 
     async def _generated(

@@ -96,7 +96,7 @@ class Case:
         """Return whether the passages have the key facts, or a gold paragraph; and their words."""
         scored = replace(self.relevance, weights=weights).scored(self.candidates)
         limit = word_limit(len(self.relevance.question.weights))
-        answer = answer_of(best_passages(scored, limit=limit))
+        answer = answer_of(best_passages(scored, limit))
         text = "\n\n".join(one.text for one in answer.passages)
         if facts := self.question.key_facts:
             return has_facts(text, facts), word_count(text)

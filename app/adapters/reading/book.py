@@ -39,7 +39,8 @@ _OUTPUT_FOLDERS = frozenset(
 _TEMPLATE_LANGUAGE = "en"
 """The language in a new site's configuration, which many authors leave there."""
 _MANY = 2
-"""Pages of Markdown for one of HTML: some sites offer each page in both."""
+"""A folder with more pages of Markdown for each of HTML is Markdown; some sites have each page as
+both."""
 _PAGE_TAGS = (b"<html", b"<!doctype", b"<head", b"<body")
 
 

@@ -28,7 +28,7 @@ _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
 """The flag of a subdivision, such as Scotland."""
 _SIGNS = tomllib.loads(Path(__file__).with_name("injections.toml").read_text("utf-8"))
 _PATTERNS = {what: (words, re.compile(sign, re.X)) for what, (words, sign) in _SIGNS.items()}
-"""Of a text in lower case, after the words one of which it needs."""
+"""What a text does -> words, of which it must have one, and a pattern; both for lower case."""
 _LONGEST = 60
 """Characters of the text that a warning quotes."""
 

@@ -24,7 +24,7 @@ from app.domain.urls import encoded_url
 from app.services.phases import Advance
 
 _LEAST_SIZE = 10_000
-"""Characters that a file counts for in addition: many small files may include each other."""
+"""Characters by which an included file counts more: many small files may include each other."""
 _MAX_ADDRESS = 2_000
 """Characters; a longer address of an image, such as one that holds the image itself, is none."""
 

@@ -1,9 +1,10 @@
 """Text that pages share: a whole book on one page, copies, what most pages begin or end with."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from math import ceil
 
 from app.adapters.reading.page_facts import PageFacts
 from app.domain.characters import counted
@@ -14,7 +15,7 @@ _SHARE = 0.9
 _FEWEST_TEXTS = 10
 """Texts of a page that is taken for one of other pages."""
 _COPIES = 3
-"""Pages with a text of the whole book: more have it if classes inherit what is said of a method."""
+"""Most pages that have a text of the whole book; more have one that classes inherit."""
 _FEWEST = 8
 """Pages from which on a text is said to be on most of them."""
 _EDGE = 12
@@ -27,17 +28,25 @@ def repeated_pages(pages: Sequence[PageFacts], listed: Collection[str]) -> Itera
     Pages of the table of contents that share most texts with one other, such as two guides that
     differ in a few steps, stay.
     """
-    pages_with = Counter(text for page in pages for text in page.paragraphs)
+    holders: dict[int, list[PageFacts]] = defaultdict(list)
+    for page in pages:
+        for text in page.paragraphs:
+            holders[text].append(page)
+    pages_with = {text: len(held) for text, held in holders.items()}
     for page in sorted(pages, key=lambda one: (one.file in listed, -len(one.paragraphs))):
         own = page.paragraphs
         most = _SHARE * len(own)
         if len(own) < _FEWEST_TEXTS or sum(pages_with[text] > 1 for text in own) < most:
             continue
-        others = [one.paragraphs for one in pages if one is not page]
+        # Whoever has most of the texts has one of the few rarest.
+        rarest = sorted(own, key=lambda text: len(holders[text]))[: len(own) - ceil(most) + 1]
+        near = {one.file: one.paragraphs for text in rarest for one in holders[text]}
+        others = [texts for file, texts in near.items() if file != page.file]
         copied = sum(pages_with[text] <= _COPIES for text in own) > len(own) / 2
         repeated = copied or any(own <= one for one in others)
         if repeated and not (page.file in listed and any(len(own & one) >= most for one in others)):
-            pages_with.subtract(own)
+            for text in own:
+                pages_with[text] -= 1
             yield page.file
 
 

@@ -1,4 +1,6 @@
-"""A book's chapters: their numbers, and what answers a request for one (summary, outline, quiz)."""
+"""A book's chapters and sections: their numbers and titles, what answers a request for one, such as
+a summary, and what answers a question that names one by its heading.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -42,7 +44,6 @@ _NUMBERED = re.compile(r"\b\d+\.\d")
 _FRONT_MATTER = frozenset(words(in_any("front_matter")))
 """Titles of pages before the first chapter, which are not counted."""
 _HOME = re.compile(r"(?:index|readme|summary)\.\w+", re.IGNORECASE)
-_SUBTITLE = re.compile(r"\W{2,}")
 _TITLE_NUMBER = re.compile(rf"(?:(?:{CHAPTER_NOUNS}) |第\s?)?(\d{{1,3}})(?=[.:)\s章课課讲講回]|$)")
 _FEWEST_NUMBERED = 2
 _NUMBERED_SHARE = 1 / 3
@@ -93,7 +94,7 @@ def _numbers(chapters: Sequence[Chapter]) -> list[int | None]:
 
 
 def _is_front(chapters: Sequence[Chapter], one: Chapter) -> bool:
-    """Whether a page before the first chapter is none: the home page, a preface, or a single page
+    """Whether a chapter at the beginning does not count: the home page, a preface, or a single page
     where most chapters have several.
     """
     several = 2 * sum(len(other.pages) > 1 for other in chapters) > len(chapters)
@@ -109,19 +110,20 @@ def _number_in_title(title: str) -> int | None:
 def titled(
     chapters: Sequence[Chapter], intent: Intent, terms: Callable[[str, str], frozenset[int]]
 ) -> list[Chapter]:
-    """Return the chapters with the title of the request, or with this one before a subtitle; else
-    such pages; else, if it asks for a chapter, the only one whose title has the words.
+    """Return the chapters that the request names by their title, with or without its subtitle; else
+    the pages; else, if it asks for a chapter, the only one whose title has these words.
     """
-    within = []
+    within: list[Chapter] = []
     pages = [page_of(one, file) for one in chapters for file in one.files]
     for parts in (chapters, pages):
         found = []
         for one in parts:
-            forms = (*heading_forms(one.title), _SUBTITLE.split(one.title)[0])
-            said = [terms(form, one.pages[0].language) for form in forms]
+            said = [terms(form, one.pages[0].language) for form in heading_forms(one.title)]
             asked = terms(intent.title, one.pages[0].language)
-            found += [one] * (asked in said)
-            within += [one] * (parts is chapters and bool(asked) and asked <= said[0])
+            if asked in said:
+                found.append(one)
+            elif parts is chapters and asked and asked <= said[0]:
+                within.append(one)
         if found:
             return found
     return within if len(within) == 1 and intent.chapter is Here.CHAPTER else []
@@ -180,8 +182,8 @@ def _numbered(text: Sequence[ContextPassage], number: str) -> list[ContextPassag
 
 
 def _placed(text: Sequence[ContextPassage], number: str) -> list[ContextPassage]:
-    """Return the section of this place in its chapter, whose headings have no numbers: a page after
-    that of the chapter's title, or a section of its only page.
+    """Return the section at this place of its chapter, if no heading has a number: of "17.3" the
+    third page after that of the chapter's title, or the third section of its only page.
     """
     depth = 1 if len({one.file for one in text}) > 1 else 2
     groups = groupby(text, key=lambda one: (one.file, one.passage.heading_path[:depth]))
@@ -233,13 +235,13 @@ def named_sections(
     """
     said, known = words(asked), known_language(language)
     frame = f"{known.frame} {known.comparison}".split()
-    content = frozenset[int]().union(*(terms(word) for word in said if word not in frame))
+    content = terms(" ".join(word for word in said if word not in frame))
     compares = not {*known.comparison.split()}.isdisjoint(said)
     exact: dict[Headed, None] = {}
     sides: dict[frozenset[int], Headed] = {}
     for one in _headed(chunks):
         for form in _forms(one.path[-1]):
-            own = frozenset[int]().union(*map(terms, form)) if compares else frozenset[int]()
+            own = terms(" ".join(form)) if compares else frozenset[int]()
             if form == said or (own >= content and own & terms(known.comparison)):
                 exact[one] = None
             elif own and own < content:
@@ -253,7 +255,8 @@ def named_sections(
 
 
 @lru_cache(4_096)
-def _forms(heading: str) -> list[list[str]]:
+def _forms(heading: str) -> Sequence[Sequence[str]]:
+    """Return the words of each form of a heading; many questions retrieve the same headings."""
     return [*map(words, heading_forms(heading))]
 
 
@@ -285,13 +288,16 @@ def beginning(text: Sequence[ContextPassage], parts: int = 1) -> ChosenPassage |
 
 
 def beginnings(sides: Sequence[Sequence[ContextPassage]]) -> list[ChosenPassage]:
+    """Return the beginning of each section that says enough; together they are as long as one."""
     return [*filter(None, (beginning(one, len(sides)) for one in sides))]
 
 
 def with_sides(
     best: Sequence[ChosenPassage], sides: Sequence[Sequence[ContextPassage]]
 ) -> Sequence[ChosenPassage]:
-    """Add to the best passage, of a comparison, the beginning of each section that none is from."""
+    """Return the passages of a comparison and, behind the best one, the beginning of each section
+    that none of them is from.
+    """
     shown = {part.source.passage.paragraph_id for one in best for part in one.parts}
     told = [side for side in sides if shown & {one.passage.paragraph_id for one in side}]
     added = [one for one in beginnings(sides) if not any(one.parts[0].source in at for at in told)]

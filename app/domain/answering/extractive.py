@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.domain.answer import AnswerPassage
-from app.domain.answering.passages import MAX_ANSWER_WORDS, choose, tells_nothing
+from app.domain.answering.passages import choose, tells_nothing
 from app.domain.answering.relevance import Candidate
 from app.domain.answering.units import Unit, whole_unit
 from app.domain.document import BlockKind, Span
@@ -46,7 +46,7 @@ class ExtractiveAnswer:
 
 
 def best_passages(
-    paragraphs: Sequence[Candidate], read: str = "", limit: int = MAX_ANSWER_WORDS
+    paragraphs: Sequence[Candidate], limit: int, read: str = ""
 ) -> list[ChosenPassage]:
     """Return the best passages within `limit` words, best first; [] if no paragraph answers.
 

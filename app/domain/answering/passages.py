@@ -31,7 +31,7 @@ MAX_ANSWER_WORDS = LEAST_WORDS + WORDS_PER_TERM * MOST_TERMS
 MAX_BLOCK_WORDS = 120
 """A longer text, list or table is shown in part."""
 LEAST_RUN = 50
-"""Words to which such a part is shortened where less room is left; a lead-in of so few is whole."""
+"""A part is not cut to fewer words where little room is left; a lead-in of so many is whole."""
 MAX_LABEL_WORDS = 12
 """A longer paragraph without the end of a sentence is text without its full stop."""
 _TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.ADMONITION})

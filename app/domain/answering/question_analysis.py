@@ -51,7 +51,7 @@ class QuestionAnalysis:
     vector: Vector = field(default_factory=lambda: array("f"))
     """Vector of the question with its earlier turns, without a selected text; see `Reading`."""
     read: str = ""
-    """Text that the reader has, which is not told again unless there is no other."""
+    """Text that the reader has already; it is not shown again unless there is no other."""
 
 
 def term_weights(

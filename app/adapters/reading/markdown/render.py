@@ -51,11 +51,11 @@ _PYMDOWN = re.compile(
     r"|(?<![\w=^\"'!<])(?P<mark>==|\^\^)(?=[^\s>])(?P<marked>[^=^\n]{1,300})(?<=\S)(?P=mark)(?![\w=^])"
     r"|(?:[ ]|\A)\^[A-Za-z\d][\w-]{3,40}\Z"
 )
-"""Icons of Material for MkDocs, keys, and text that is marked as Obsidian does, too; its ids."""
+"""Icons of Material for MkDocs, keys (`++ctrl++`), marked text (`==so==`), Obsidian's ids (`^so`)."""
 _PYMDOWN_SIGN = re.compile("[:^=+]")
-"""Is in all of them; most texts have none."""
+"""Each of them has one of these characters; most texts have none."""
 _CODE_LANGUAGE = re.compile(r"\A#!\w+ ")
-"""Before code in a line, as MkDocs has it."""
+"""The language before code within a line, as PyMdown has it: `#!python x`."""
 _NO_BREAK = re.compile(r"^( {0,3}#{1,6})\xa0", re.MULTILINE)
 """A heading's mark before a blank that does not break, as Macs write it by mistake."""
 _LINE_END = re.compile(r"\r\n?|\n")
