@@ -51,7 +51,7 @@ _PYMDOWN = re.compile(
     r"|(?<![\w=^\"'!<])(?P<mark>==|\^\^)(?=[^\s>])(?P<marked>[^=^\n]{1,300})(?<=\S)(?P=mark)(?![\w=^])"
     r"|(?:[ ]|\A)\^[A-Za-z\d][\w-]{3,40}\Z"
 )
-"""Icons of Material for MkDocs, keys (`++ctrl++`), marked text (`==so==`), Obsidian's ids (`^so`)."""
+"""Icons of Material for MkDocs, keys (`++ctrl++`), marked text (`==so==`), ids of Obsidian."""
 _PYMDOWN_SIGN = re.compile("[:^=+]")
 """Each of them has one of these characters; most texts have none."""
 _CODE_LANGUAGE = re.compile(r"\A#!\w+ ")
