@@ -72,6 +72,6 @@ def _log_request(method: str, route: str, status: int, record: Recording) -> Non
     if failed and failed.code not in _CHEAP_REFUSALS:
         _log.warning("http.request_failed", extra=fields)
     elif status >= 400:
-        _log.info("http.refused", extra=fields | {"code": str(status)})
+        _log.info("http.refused", extra=fields)
     elif route.startswith(_LOGGED):
         _log.info("http.request", extra=fields)
