@@ -8,12 +8,11 @@ import pytest
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
-from app.domain.errors import BookNotFound, IndexMismatch
+from app.domain.errors import BookNotFound
 from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector
 from app.services.ports import BookStore
 from tests.index_points import (
-    DIMENSION,
     chunk,
     chunk_id,
     points,
@@ -25,15 +24,6 @@ from tests.index_points import (
 from tests.index_stores import ALL, OPENERS, URL, Opener, embedded, fails, found, only
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
-
-
-async def test_another_dimension_is_refused_with_both_dimensions(index: BookStore) -> None:
-    await publish(index, "book", points("book", range(3)))
-    query = vector(*[1.0] * (DIMENSION + 1))
-    await fails(IndexMismatch, index.search(query, None, 5, ALL), "8", "9", "test-model")
-    writer = await index.begin(BookId("book"), DIMENSION + 1)
-    await fails(IndexMismatch, writer.write(points("book", [1])), "8", "9")
-    await writer.abandon()
 
 
 async def test_books_of_different_dimensions_live_side_by_side(index: BookStore) -> None:

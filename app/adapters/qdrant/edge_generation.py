@@ -28,7 +28,6 @@ from app.adapters.qdrant.payload import (
     POSITION_FIELD,
     SPARSE,
     TAGS_FIELD,
-    check_dimension,
     conditions,
     from_payload,
     in_reading_order,
@@ -155,8 +154,6 @@ class Generation:
         """Return the best points by each vector that is not None; the engine adds no idf."""
         queries: dict[str, edge.Query] = {}
         if dense is not None:
-            one = self.manifest
-            check_dimension(one.book, one.model, one.dimension, len(dense))
             queries["dense"] = edge.Query.Nearest(dense.tolist(), using=DENSE)
         if sparse is not None and sparse.indices:
             terms = edge.SparseVector(list(sparse.indices), list(sparse.values))

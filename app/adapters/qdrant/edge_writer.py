@@ -19,7 +19,6 @@ from app.adapters.qdrant.payload import (
     SPARSE,
     TAGS_FIELD,
     check_count,
-    check_dimension,
     to_payload,
 )
 from app.domain.errors import StorageError
@@ -43,7 +42,6 @@ class EdgeWriter:
         """Take the book's lock, remove leftovers of a crash and start an empty generation."""
         self._folder = folder
         self._book = folder.book
-        self._dimension = dimension
         self._on_switch = on_switch
         self._step = threading.Lock()
         self._shard: edge.EdgeShard | None = None
@@ -62,8 +60,6 @@ class EdgeWriter:
     @in_thread
     def write(self, points: Sequence[IndexPoint]) -> None:
         with self._running() as shard:
-            for point in points:
-                check_dimension(self._book, "of this run", self._dimension, len(point.dense))
             require_space(self._generation, _EMPTY_SHARD + sum(map(_size, points)))
             _upsert(shard, points)
             for point in points:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.errors import IndexMismatch, IndexUnreadable, StorageError
+from app.domain.errors import IndexUnreadable, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
 from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.domain.urls import page_key
@@ -91,15 +91,6 @@ def in_reading_order(records: Iterable[tuple[str, Mapping[str, object] | None]])
     place = itemgetter(*ORDER_FIELDS)
     keyed = sorted((place(payload or {}), point_id) for point_id, payload in records)
     return [point_id for _, point_id in keyed]
-
-
-def check_dimension(book: BookId, model: str, expected: int, got: int) -> None:
-    """Raise IndexMismatch unless a vector has as many dimensions as the index."""
-    if expected != got:
-        raise IndexMismatch(
-            f"book {book!r} is indexed with {expected} dimensions (model {model}), but the vector "
-            f"has {got}: use the model of the index, or ingest the book again"
-        )
 
 
 def check_count(book: BookId, found: int, expected: int) -> None:

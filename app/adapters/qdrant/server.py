@@ -10,13 +10,7 @@ from dataclasses import replace
 
 from qdrant_client import AsyncQdrantClient
 
-from app.adapters.qdrant.payload import (
-    ORDER_FIELDS,
-    check_dimension,
-    from_payload,
-    in_reading_order,
-    index_point,
-)
+from app.adapters.qdrant.payload import ORDER_FIELDS, from_payload, in_reading_order, index_point
 from app.adapters.qdrant.server_catalogue import Catalogue, damage
 from app.adapters.qdrant.server_client import public_address
 from app.adapters.qdrant.server_points import BATCH, Generations, ServerStore, point_id
@@ -71,20 +65,9 @@ class ServerIndex:
     async def search(
         self, dense: Vector | None, sparse: SparseVector | None, limit: int, filter: SearchFilter
     ) -> Candidates:
-        found, before = Candidates(), list[Generations]()
-        while not (found.dense or found.sparse):
-            if before:  # two switches since the look-up may have deleted the points
-                self._catalogue.look_again()
-            books = await self._catalogue.served(filter.books)
-            if (searched := self._current(books)) == before:
-                break
-            before = searched
-            for manifest in (one.generations[0].manifest for one in books):
-                if dense is not None:
-                    check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-            each = [await one.search(dense, sparse, limit, filter) for one in searched]
-            found = Candidates.best(each, limit)
-        return found
+        searched = self._current(await self._catalogue.served(filter.books))
+        each = [await one.search(dense, sparse, limit, filter) for one in searched]
+        return Candidates.best(each, limit)
 
     async def best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
         best = [0.0] * len(terms)
@@ -93,20 +76,17 @@ class ServerIndex:
         return best
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        """One request for each book, and one more if it was switched meanwhile."""
         served = await self._catalogue.served(list(wanted)) if wanted else []
         each = await asyncio.gather(*(self._fetch(one, wanted[one.book]) for one in served))
         return [chunk for chunks in each for chunk in chunks]
 
     async def _fetch(self, served: BookRecord, ids: Sequence[str]) -> list[Chunk]:
-        found: dict[str, Chunk] = {}
-        for one in served.generations:
-            missing = [point_id(one.key, chunk_id) for chunk_id in ids if chunk_id not in found]
-            if missing:
-                collection = self._store.points(one.manifest.dimension)
-                records = await self._store.client.retrieve(collection, missing, with_payload=True)
-                chunks = [from_payload(record.payload) for record in records]
-                found |= {chunk.chunk_id: chunk for chunk in chunks}
+        current = served.generations[0]
+        collection = self._store.points(current.manifest.dimension)
+        wanted = [point_id(current.key, chunk_id) for chunk_id in ids]
+        records = await self._store.client.retrieve(collection, wanted, with_payload=True)
+        chunks = [from_payload(record.payload) for record in records]
+        found = {chunk.chunk_id: chunk for chunk in chunks}
         return [found[chunk_id] for chunk_id in ids if chunk_id in found]
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:

@@ -16,7 +16,6 @@ from app.adapters.qdrant.payload import (
     SPARSE,
     TAGS_FIELD,
     check_count,
-    check_dimension,
     to_payload,
 )
 from app.adapters.qdrant.server_catalogue import CHECKSUM_FIELD, checksum, missing_points
@@ -121,7 +120,6 @@ class ServerWriter:
         self._records, self._store = records, records.store
         self._record = record
         self._book = record.book
-        self._dimension = dimension
         self._collection = self._store.points(dimension)
         self._on_switch = on_switch
         self._key = secrets.token_hex(8)
@@ -141,8 +139,6 @@ class ServerWriter:
         self._renewing = asyncio.create_task(self._renew_lease())
 
     async def write(self, points: Sequence[IndexPoint]) -> None:
-        for point in points:
-            check_dimension(self._book, "of this run", self._dimension, len(point.dense))
         for start in range(0, len(points), BATCH):
             batch = [_point_of(self._key, point) for point in points[start : start + BATCH]]
             await self._store.client.upsert(self._collection, points=batch, wait=True)
