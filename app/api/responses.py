@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -86,25 +85,9 @@ class SearchBody(Body):
     degraded: list[str]
 
 
-class TermBody(Body):
-    """A term of the glossary that occurs on the page."""
-
-    term: Annotated[str, Field(examples=["posting"])]
-    definition: str
-    paragraph_id: ParagraphId
-    url: str
-    """Opens the book's site at the glossary's entry."""
-    forms: list[str]
-    """The forms of the term that occur in the page's text."""
-
-    @classmethod
-    def of(cls, found: GlossaryTerm) -> TermBody:
-        return cls(**asdict(found))
-
-
 class GlossaryBody(Body):
     book: str
-    terms: list[TermBody]
+    terms: list[GlossaryTerm]
     """In the order in which they first appear on the page."""
 
 

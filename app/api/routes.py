@@ -19,7 +19,6 @@ from app.api.responses import (
     HitBody,
     SearchBody,
     SuggestionsBody,
-    TermBody,
     json_text,
 )
 from app.bootstrap.application import Application
@@ -128,7 +127,7 @@ async def glossary(
     """The terms on the page, each with its definition and the link to it in the book."""
     manifest, chunks = await _page(page, book, request, rag)
     terms = await rag.glossary.on_page(chunks, manifest)
-    return GlossaryBody(book=manifest.book, terms=[TermBody.of(term) for term in terms])
+    return GlossaryBody(book=manifest.book, terms=terms)
 
 
 @router.get("/suggestions", tags=["books"], summary="What a reader of a page can ask")

@@ -24,9 +24,9 @@ class GlossaryTerm:
     definition: str
     paragraph_id: str
     url: str
-    """Deep link to the entry."""
+    """Opens the book's site at the glossary's entry."""
     forms: tuple[str, ...] = ()
-    """Distinct spellings on the page where it was found, with capitals and plurals."""
+    """The forms of the term that occur in the page's text."""
 
 
 def glossary_terms(passage: Passage) -> Iterator[GlossaryTerm]:
