@@ -18,7 +18,6 @@ from app.adapters.qdrant.payload import (
     POSITION_FIELD,
     SPARSE,
     TAGS_FIELD,
-    check_count,
     to_payload,
 )
 from app.domain.errors import StorageError
@@ -71,7 +70,7 @@ class EdgeWriter:
             shard.flush()
             shard.close()
             self._shard = None
-            check_count(self._book, self._count_written(), manifest.chunks)
+            self._check_written(manifest.chunks)
             terms = TermStatistics.content(self._chunks, self._containing, self._highest)
             write_durably(self._generation / TERMS, terms.tobytes())
             size = size_on_disk(self._generation)
@@ -117,13 +116,17 @@ class EdgeWriter:
             if weight > self._highest.get(term, 0.0):
                 self._highest[term] = weight
 
-    def _count_written(self) -> int:
-        """Count the chunks as a reader would."""
+    def _check_written(self, chunks: int) -> None:
+        """Count the chunks as a reader would. StorageError unless there are so many."""
         shard = load_shard(self._path)
         found = count(shard)
         # Closing writes files, which must be complete before they are hashed.
         shard.close()
-        return found
+        if found != chunks:
+            raise StorageError(
+                f"book {self._book!r}: {found} chunks are in the new index, but the book has "
+                f"{chunks}: not published"
+            )
 
 
 def _create_shard(path: Path, dimension: int) -> edge.EdgeShard:

@@ -8,9 +8,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.errors import IndexUnreadable, StorageError
+from app.domain.errors import IndexUnreadable
 from app.domain.indexed_book import BookManifest, IndexPoint
 from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.domain.urls import page_key
@@ -91,15 +90,6 @@ def in_reading_order(records: Iterable[tuple[str, Mapping[str, object] | None]])
     place = itemgetter(*ORDER_FIELDS)
     keyed = sorted((place(payload or {}), point_id) for point_id, payload in records)
     return [point_id for _, point_id in keyed]
-
-
-def check_count(book: BookId, found: int, expected: int) -> None:
-    """StorageError unless the new generation has as many chunks as the book."""
-    if found != expected:
-        raise StorageError(
-            f"book {book!r}: {found} chunks are in the new index, but the book has "
-            f"{expected}: not published"
-        )
 
 
 def manifest_to_json(manifest: BookManifest) -> dict[str, object]:

@@ -15,7 +15,6 @@ from app.adapters.qdrant.payload import (
     POSITION_FIELD,
     SPARSE,
     TAGS_FIELD,
-    check_count,
     to_payload,
 )
 from app.adapters.qdrant.server_catalogue import CHECKSUM_FIELD, checksum, missing_points
@@ -124,7 +123,6 @@ class ServerWriter:
         self._on_switch = on_switch
         self._key = secrets.token_hex(8)
         self._number = 1 + max([0, *(one.manifest.generation for one in record.generations)])
-        self._count = 0
         self._renewing: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
         self._done = False
@@ -142,11 +140,9 @@ class ServerWriter:
         for start in range(0, len(points), BATCH):
             batch = [_point_of(self._key, point) for point in points[start : start + BATCH]]
             await self._store.client.upsert(self._collection, points=batch, wait=True)
-            self._count += len(batch)
 
     async def publish(self, manifest: BookManifest) -> BookManifest:
         """The newest intact one of the kept generations becomes the previous one."""
-        check_count(self._book, self._count, manifest.chunks)
         published = replace(manifest, generation=self._number)
         current, kept = GenerationRecord(self._key, published), self._record.generations
         missing = await missing_points(self._store, [current, *kept])
