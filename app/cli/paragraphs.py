@@ -34,6 +34,7 @@ from app.domain.edition import site_root
 from app.domain.errors import InputError
 from app.domain.ledger import to_lines
 from app.domain.links import DeepLink, check_links
+from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
 from app.services.ingest import IngestRequest
 from app.services.phases import ignore
@@ -154,15 +155,13 @@ async def links(
 
 
 async def _links_of(index: VectorIndex, book: BookId) -> list[DeepLink]:
-    """Return the links of all paragraphs; a paragraph that is in several chunks appears once."""
+    """Return the links of all paragraphs in reading order."""
     chunks = await index.matching(SearchFilter(books=(book,)))
-    chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))
-    found: dict[str, DeepLink] = {}
-    for chunk in chunks:
-        for one in chunk.passages:
-            link = DeepLink(one.paragraph_id, one.url, one.kind.value, chunk.file, one.start)
-            found.setdefault(one.paragraph_id, link)
-    return [link for paragraph_id, link in found.items() if paragraph_id]
+    return [
+        DeepLink(one.paragraph_id, one.url, one.kind.value, chunk.file, one.start)
+        for chunk, one in paragraphs_of(chunks)
+        if one.paragraph_id
+    ]
 
 
 @command()
