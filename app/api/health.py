@@ -55,5 +55,5 @@ async def readyz(rag: Rag) -> ReadyBody:
 async def metrics(request: Request, rag: Rag) -> Response:
     """For this machine, or with a secret key."""
     found: Metrics = request.app.state.metrics
-    await found.look(rag)
+    await found.set_gauges(rag)
     return Response(generate_latest(found.registry), media_type=CONTENT_TYPE_LATEST)

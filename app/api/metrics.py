@@ -51,8 +51,7 @@ class Metrics:
         if record.answer is not None:
             self._answers.labels(record.answer.mode, record.answer.confidence).inc()
 
-    async def look(self, rag: Application) -> None:
-        """Set the gauges."""
+    async def set_gauges(self, rag: Application) -> None:
         providers = rag.providers
         for name, breaker in providers.breakers.items():
             self._breaker.labels(name).set(not breaker.closed)

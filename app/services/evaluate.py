@@ -41,7 +41,6 @@ class EvaluationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    request: EvaluationRequest
     results: tuple[Measured, ...]
     policy: RefusalPolicy = field(default_factory=RefusalPolicy)
     """The thresholds in use."""
@@ -69,7 +68,7 @@ class Evaluate:
             results.append(await self._measured(question, request))
             advance(1)
         missing = await self._missing(results, request)
-        return Evaluation(request, tuple(results), self.answering.refusal_policy, missing)
+        return Evaluation(tuple(results), self.answering.refusal_policy, missing)
 
     async def _measured(self, question: Question, request: EvaluationRequest) -> Measured:
         asked = replace(ask_request(question, request.book), k=request.chunks)

@@ -29,8 +29,6 @@ class RefusalPoint:
 
 @dataclass(frozen=True, slots=True)
 class RefusalCurve:
-    answerable: int
-    unanswerable: int
     auroc: float
     """Probability that an answerable question scores above an unanswerable one; ties count half."""
     current: RefusalPoint
@@ -66,8 +64,6 @@ def refusal_curve(
         )
 
     return RefusalCurve(
-        len(positives),
-        len(negatives),
         _auroc(positives, negatives),
         at(current.refusal_threshold),
         suggested(REFUSED_TOLERATED),
