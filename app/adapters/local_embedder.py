@@ -74,7 +74,6 @@ class LocalEmbedder:
         return cls(vectors, Tokenizer.from_buffer(tokenizer))
 
     async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
-        """Yield the vectors of each finished batch."""
         for start in range(0, len(texts), _BATCH):
             some = texts[start : start + _BATCH]
             few = len(some) <= _FEW

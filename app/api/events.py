@@ -75,5 +75,4 @@ _LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\u2028\u2029"}
 
 
 def frame(data: object, name: str | None = None) -> bytes:
-    """Encode an event with JSON data."""
     return format_sse_event(data_str=json_text(data).translate(_LINE_ENDS), event=name)

@@ -40,8 +40,6 @@ from app.services.page_suggestions import page_suggestions
 
 
 class PrintableResponse(JSONResponse):
-    """A value as JSON."""
-
     def render(self, content: object) -> bytes:
         return json_text(content).encode()
 

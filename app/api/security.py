@@ -55,8 +55,6 @@ def page_policy(image_origins: Iterable[str]) -> str:
 
 
 class SecurityHeaders:
-    """Adds the headers of every response."""
-
     def __init__(self, app: ASGIApp, image_origins: Sequence[str] = ()) -> None:
         self._app = app
         self._page_policy = page_policy(image_origins)

@@ -152,7 +152,6 @@ async def _answering(
     model: ChatModel | None,
     log: QuestionLog | None,
 ) -> AnswerQuestion:
-    """Build the use cases that search and answer."""
     count_tokens = await asyncio.to_thread(token_counter)
     similarity = await similarity_encoder()
     terms, bounds = IndexTerms(), TermUpperBounds(index)

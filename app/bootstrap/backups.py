@@ -48,8 +48,6 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """All that is stored."""
-
     index: BookStore
     ledgers: SqliteLedgers
     pages: BookPages

@@ -46,7 +46,6 @@ async def open_index(settings: Settings) -> AsyncIterator[BookStore]:
 
 
 def ledger_store(settings: Settings) -> SqliteLedgers:
-    """Return the ledgers of paragraph ids, one per book."""
     return SqliteLedgers(settings.home / "ledger")
 
 
@@ -61,7 +60,6 @@ def address_of(book: BookId) -> str:
 
 
 def site_keys(settings: Settings) -> SiteKeys:
-    """Return the keys that may use the API."""
     return SqliteSiteKeys(settings.home / "keys.sqlite")
 
 

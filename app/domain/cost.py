@@ -32,7 +32,6 @@ class Price:
     searches: float = 0.0
 
     def of(self, units: Units) -> float:
-        """Return the price of these units in US dollars."""
         tokens = units.input_tokens * self.input_tokens + units.output_tokens * self.output_tokens
         return tokens / 1e6 + units.searches * self.searches / 1e3
 

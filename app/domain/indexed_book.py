@@ -83,7 +83,6 @@ class BookList(dict[BookId, BookManifest]):
 
     @cached_property
     def defaults(self) -> Sequence[BookId]:
-        """The default editions."""
         return [book for book in self if book == book.name]
 
     @cached_property
@@ -99,8 +98,6 @@ class BookList(dict[BookId, BookManifest]):
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Damage of a book's index."""
-
     reason: str
     """For the operator; it may name files."""
     answers: bool = False

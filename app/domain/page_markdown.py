@@ -10,7 +10,6 @@ from app.domain.retrieval.context_assembly import paragraphs_of
 
 
 def passage_markdown(passage: Passage) -> str:
-    """Return a whole paragraph."""
     return "".join(part_markdown(passage, 0, len(passage.text)))
 
 

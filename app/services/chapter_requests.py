@@ -32,8 +32,6 @@ _LISTED = 40
 
 @dataclass(frozen=True, slots=True)
 class ConsultChapters:
-    """The use case."""
-
     consult: ConsultBook
     split_sentences: SplitSentences
 

@@ -50,8 +50,6 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """The evaluation use case."""
-
     answering: AnswerQuestion
     clock: Callable[[], float] = perf_counter
     """Returns seconds."""

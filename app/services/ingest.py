@@ -60,8 +60,6 @@ ChunkBook: TypeAlias = Callable[[Book, IngestRequest, Advance], Iterable[Chunk]]
 
 @dataclass(frozen=True, slots=True)
 class IngestBook:
-    """The ingest use case."""
-
     read_book: ReadBook
     chunk_book: ChunkBook
     embedder: Embedder

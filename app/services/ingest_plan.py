@@ -84,8 +84,6 @@ class IngestReport:
 
 @dataclass(frozen=True, slots=True)
 class IngestPlan:
-    """What an ingest will do."""
-
     request: IngestRequest
     book: Book
     chunks: Sequence[Chunk]

@@ -241,9 +241,7 @@ class Generator(Protocol):
     """Writes an answer from paragraphs given as documents."""
 
     @property
-    def model(self) -> str:
-        """Name of the model."""
-        ...
+    def model(self) -> str: ...
 
     def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield text and citations in any order, then exactly one GeneratedEnd.

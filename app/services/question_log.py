@@ -117,7 +117,6 @@ class QuestionLog:
         await asyncio.gather(*self._writing)
 
     async def _write(self, entry: LoggedAnswer) -> None:
-        """Store an answer and delete old ones."""
         try:
             await self.store.add([entry])
             oldest = entry.asked_at - timedelta(days=self.keep_days)

@@ -77,7 +77,6 @@ class Recording:
         return fields
 
     def failed(self, step: str, error: Exception) -> Failure:
-        """Record the error of a step."""
         failure = Failure(step, RagError.code, None, type(error).__name__)
         if isinstance(error, ProviderError):
             failure = Failure(step, error.code, error.status, error.reason)
@@ -149,7 +148,6 @@ def failed_step(step: str, code: str, reason: str) -> None:
 
 
 def billed(units: Units, usd: float) -> None:
-    """Add units and US dollars."""
     record = current()
     record.units += units
     record.usd += usd

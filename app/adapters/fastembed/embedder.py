@@ -65,7 +65,6 @@ class FastembedEmbedder:
         return cls(load(kinds()[0], name, folder), name)
 
     async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
-        """Yield the vectors of each finished batch."""
         for start in range(0, len(texts), _TEXTS):
             some = [f"{self._text}{text}" for text in texts[start : start + _TEXTS]]
             # Each alone: that is as fast, and a vector must not depend on the other texts.

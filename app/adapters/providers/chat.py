@@ -203,5 +203,4 @@ class ChatModel(ABC):
 
 
 def tokens_about(text: str) -> int:
-    """Estimate the tokens of a text."""
     return len(text.encode()) // 4

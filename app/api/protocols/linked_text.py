@@ -36,7 +36,6 @@ class LinkedText:
         self._waiting: list[Citation] = []
 
     def write(self, text: str) -> None:
-        """Add the answer's next text."""
         text = self._blank + text
         known = text.rstrip()
         self.text, self._blank = self.text + known, text[len(known) :]

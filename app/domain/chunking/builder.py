@@ -18,8 +18,6 @@ GAP = "\n\n"
 
 
 class ChunkDraft(NamedTuple):
-    """The content of one chunk."""
-
     pieces: Sequence[Piece]
     overlap: Sequence[Piece] = ()
     """Pieces repeated from the end of the previous draft."""

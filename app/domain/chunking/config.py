@@ -75,8 +75,6 @@ class FixedConfig:
 
 
 class Separators(StrEnum):
-    """Set of separators for the recursive strategy."""
-
     TEXT = "text"
     MARKDOWN = "markdown"
 

@@ -156,7 +156,5 @@ class ContextPassage:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of the conversation."""
-
     role: Literal["user", "assistant"]
     content: str
