@@ -51,7 +51,6 @@ class Recording:
     the wrong one of them."""
     usd: float = 0.0
     failures: list[Failure] = field(default_factory=list)
-    in_stage: bool = False
 
     @property
     def ms(self) -> float:
@@ -112,19 +111,12 @@ def recording(request_id: str = "") -> Iterator[Recording]:
 def stage(name: str) -> Iterator[None]:
     """Add the duration of the block to a stage of the current recording.
 
-    Inside another stage, the block counts as part of that stage. The block must not yield to a
-    consumer, because the consumer's time would be included.
+    The block must not yield to a consumer, because the consumer's time would be included.
     """
-    record = current()
-    if record.in_stage:
-        yield
-        return
-    record.in_stage = True
-    began = perf_counter()
+    record, began = current(), perf_counter()
     try:
         yield
     finally:
-        record.in_stage = False
         record.seconds[name] = record.seconds.get(name, 0.0) + perf_counter() - began
 
 

@@ -169,12 +169,10 @@ async def test_an_answer_costs_what_its_end_reports_or_else_the_estimate(
     assert await spent(limit) == pytest.approx(dollars, rel=0.05)
 
 
-def test_stages_add_up_and_do_not_overlap() -> None:
+def test_stages_add_up_in_the_order_in_which_they_began() -> None:
     with recording("r1") as record:
-        for _ in range(2):
-            with stage("search"), stage("fetch"):
+        for name in ("search", "fetch", "search"):
+            with stage(name):
                 pass
-        with stage("fetch"):
-            pass
     assert list(record.seconds) == ["search", "fetch"]
     assert sum(record.seconds.values()) * 1e3 <= record.ms
