@@ -15,7 +15,7 @@ from fastapi import Request
 from app.domain.errors import Overloaded, TooManyRequests
 from app.services.recording import stage
 
-SITE_BITS = 48
+NETWORK_BITS = 48
 """IPv6 prefix length of a site: the largest network that a customer usually gets (RFC 6177)."""
 
 
@@ -25,14 +25,14 @@ def client_of(request: Request) -> str:
 
 
 @lru_cache(maxsize=4_096)
-def site(address: str) -> str:
+def network_of(address: str) -> str:
     """Return the key of a client: an IPv4 address, or an IPv6 /48 prefix."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return address
     if isinstance(parsed, IPv6Address) and not parsed.ipv4_mapped:
-        return f"{int(parsed) >> (128 - SITE_BITS):x}/{SITE_BITS}"
+        return f"{int(parsed) >> (128 - NETWORK_BITS):x}/{NETWORK_BITS}"
     return str(getattr(parsed, "ipv4_mapped", None) or parsed)
 
 
@@ -69,7 +69,7 @@ class RateLimit:
         """Take the cost and return 0; if not enough is left, return the seconds to wait."""
         if not self.per_minute:
             return 0.0
-        now, client = self.clock(), site(address)
+        now, client = self.clock(), network_of(address)
         cost = SECONDS_TO_FILL * min(1.0, questions / self.per_minute)
         full_at = max(now, self._full_at.get(client, now))
         wait = full_at + cost - now - SECONDS_TO_FILL
@@ -135,7 +135,7 @@ def search_place(request: Request) -> AbstractAsyncContextManager[None]:
     out while the CPU is busy with searches.
     """
     searches: FairQueue = request.app.state.searches
-    return searches.place(site(client_of(request)))
+    return searches.place(network_of(client_of(request)))
 
 
 def answer_place(request: Request) -> AbstractAsyncContextManager[None]:
@@ -144,7 +144,7 @@ def answer_place(request: Request) -> AbstractAsyncContextManager[None]:
     While an answer waits for its model it uses little CPU.
     """
     answers: FairQueue = request.app.state.answers
-    return answers.place(site(client_of(request)))
+    return answers.place(network_of(client_of(request)))
 
 
 async def answering(request: Request) -> AsyncIterator[None]:

@@ -108,7 +108,7 @@ class SiteOrigins(CORSMiddleware):
             return False
 
 
-class Door:
+class AccessControl:
     """Middleware that checks a request before its body is read, and limits the body.
 
     HEAD goes on as GET (RFC 9110, 9.3.2); the server leaves the body out.
@@ -181,7 +181,7 @@ def check_origin(request: Request, origins: Sequence[str]) -> None:
 def install(app: FastAPI, settings: Settings) -> None:
     """Add the middleware, innermost first."""
     origins = [*filter(None, settings.allowed_origins.split(","))]
-    app.add_middleware(Door, origins=origins, open_to_all=settings.open)
+    app.add_middleware(AccessControl, origins=origins, open_to_all=settings.open)
     app.add_middleware(RecordedRequests)
     app.add_middleware(SiteOrigins, keys=app.state.keys, allow_origins=origins)
     app.add_middleware(SecurityHeaders, image_origins=settings.image_origins.split(","))

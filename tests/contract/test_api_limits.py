@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.api.limits import ANSWER, MAX_BUCKETS, FairQueue, RateLimit, site
+from app.api.limits import ANSWER, MAX_BUCKETS, FairQueue, RateLimit, network_of
 from app.domain.errors import Overloaded
 from tests.owl_server import QUESTION, assert_problem, events_of
 from tests.serving import ScriptedGenerator, connected, offline_settings
@@ -54,7 +54,7 @@ def test_clients_beyond_the_memory_are_forgotten_oldest_first() -> None:
     ],
 )
 def test_a_client_is_an_address_or_an_ipv6_site(one: str, other: str, same: bool) -> None:
-    assert (site(one) == site(other)) == same
+    assert (network_of(one) == network_of(other)) == same
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ class EdgeIndex:
     def begin(self, book: BookId, dimension: int) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         one = self._book(book)
-        return EdgeWriter(one.folder, dimension, one.look_again)
+        return EdgeWriter(one.folder, dimension, one.invalidate)
 
     @in_thread
     def search(
@@ -126,7 +126,7 @@ class EdgeIndex:
             with one.folder.lock():
                 one.folder.kept()
                 yield one.folder
-        one.look_again()
+        one.invalidate()
 
     @in_thread
     def snapshot(self, book: BookId) -> Snapshot:
@@ -197,7 +197,7 @@ class EdgeIndex:
             with storage_errors(generation.stored.folder):
                 return ask(generation)
         except StorageError:
-            one.look_again()
+            one.invalidate()
             raise
 
     def _weighted(self, sparse: SparseVector, books: Sequence[BookId]) -> SparseVector:

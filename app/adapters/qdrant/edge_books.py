@@ -84,7 +84,7 @@ class OpenBook:
                 pass  # the generation before may answer
         return self.get().manifest
 
-    def look_again(self) -> None:
+    def invalidate(self) -> None:
         """Make the next `get` open the book again, after a switch or a failure of the engine."""
         self._look_at = self._retry_at = -math.inf
         self._on_change()

@@ -57,7 +57,7 @@ class ServerIndex:
         await self.books()  # for the server's version
         await create_collections(self._store, dimension)
         record = await self._records.take(BookId(book))
-        switched = self._catalogue.look_again
+        switched = self._catalogue.invalidate
         writer = ServerWriter(self._records, record, dimension, switched)
         await writer.start()
         return writer
@@ -104,7 +104,7 @@ class ServerIndex:
         record = await self._records.put(record, BookRecord(record.book, lease=record.lease))
         await delete_others(self._store, record.book)
         await self._records.delete(record)
-        self._catalogue.look_again()
+        self._catalogue.invalidate()
 
     async def rollback(self, book: BookId) -> BookManifest:
         """Exchange the two generations, in one write of the record.
@@ -120,7 +120,7 @@ class ServerIndex:
             raise StorageError(fault)
         kept = [] if await damage(self._store, current) else [current]
         await self._records.put(record, replace(record, generations=(previous, *kept), lease=None))
-        self._catalogue.look_again()
+        self._catalogue.invalidate()
         return previous.manifest
 
     async def snapshot(self, book: BookId) -> Snapshot:
@@ -138,12 +138,12 @@ class ServerIndex:
             yield [found[name] for name in asked if name in found]
 
     async def check(self) -> None:
-        self._catalogue.look_again()
+        self._catalogue.invalidate()
         await self._catalogue.served([])
 
     async def _record(self, book: BookId) -> BookRecord:
         """Read the book's record. BookNotFound if it is not published, StorageError."""
-        self._catalogue.look_again()
+        self._catalogue.invalidate()
         record = await self._records.read(BookId(book))
         if not record.generations and not record.fault:
             raise BookNotFound.of(book)

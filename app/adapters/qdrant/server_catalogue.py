@@ -49,7 +49,7 @@ class Catalogue:
         self._refreshed = self._compared = -math.inf
         self._refreshing = asyncio.Lock()
 
-    def look_again(self) -> None:
+    def invalidate(self) -> None:
         """Ask the server at the next use; called after a switch, or for an up-to-date answer."""
         self._refreshed = self._compared = -math.inf
 
