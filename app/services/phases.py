@@ -33,17 +33,18 @@ class Phases:
 
     report: Callable[[Phase], None] = ignore
     """Called at the beginning of a phase, after every advance and at the end."""
+    clock: Callable[[], float] = perf_counter
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def phase(self, name: str, total: int = 0, unit: str = "") -> Iterator[Advance]:
         """Yield a function to call with the amount done."""
-        phase, started = Phase(name, total, unit), perf_counter()
+        phase, started = Phase(name, total, unit), self.clock()
         self.report(phase)
 
         def advance(amount: int) -> None:
             phase.done += amount
-            phase.seconds = perf_counter() - started
+            phase.seconds = self.clock() - started
             self.report(phase)
 
         yield advance
