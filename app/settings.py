@@ -79,13 +79,14 @@ def _web_address(text: str) -> str:
     return text.rstrip("/")
 
 
-def _each(check: Callable[[str], object]) -> AfterValidator:
-    """Check each entry of a comma-separated list; the result has no blanks."""
+def _each(check: Callable[[str], object]) -> BeforeValidator:
+    """Split a comma-separated list, and check each entry."""
 
-    def checked(text: str) -> str:
-        return ",".join(str(check(one.strip())) for one in text.split(",") if one.strip())
+    def checked(given: str | tuple[str, ...]) -> tuple[str, ...]:
+        entries = given.split(",") if isinstance(given, str) else given
+        return tuple(str(check(one.strip())) for one in entries if one.strip())
 
-    return AfterValidator(checked)
+    return BeforeValidator(checked)
 
 
 def _origin_or_all(text: str) -> str:
@@ -185,14 +186,13 @@ class Settings(BaseSettings):
     replaces both of the above. `eval` suggests a value."""
     solutions: Literal["hide", "hint", "show"] = "hint"
     """How an exercise of the book is answered, unless the request sets it."""
-    allowed_origins: Annotated[str, _each(_origin_or_all)] = ""
-    image_origins: Annotated[str, _each(checked_origin)] = ""
+    allowed_origins: Annotated[tuple[str, ...], NoDecode, _each(_origin_or_all)] = ()
+    image_origins: Annotated[tuple[str, ...], NoDecode, _each(checked_origin)] = ()
     open: bool = False
     """Whether everybody may use the API without a key. If false, and while there are no keys, only
     this machine may use it."""
-    trusted_proxies: Annotated[str, _each(ip_network)] = ""
-    """Comma-separated addresses or networks of trusted proxies: only their `X-Forwarded-For` is
-    used."""
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode, _each(ip_network)] = ()
+    """Addresses or networks of trusted proxies: only their `X-Forwarded-For` is used."""
     questions_per_minute: int = Field(300, ge=0)
     """Questions per minute from one address, also all at once; a search counts half, other requests
     nothing. 0 means no limit."""
@@ -256,6 +256,8 @@ def _text(value: object) -> str:
         return value.get_secret_value()
     if value is None:
         return ""
+    if isinstance(value, tuple):
+        return ",".join(value)
     return str(value) if isinstance(value, str | Path) else to_json(value).decode()
 
 

@@ -2,7 +2,6 @@
 
 from ipaddress import ip_address
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
@@ -14,6 +13,7 @@ from app.bootstrap.storage import SiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotAllowed, ConfigError, StorageError
 from app.domain.site_key import KeyKind, SiteKey, find_key
+from app.domain.urls import origin_of
 from app.settings import Settings
 
 API_PREFIX = "/v1/"
@@ -51,7 +51,7 @@ def require_key(request: Request, keys: SiteKeys, *, open_to_all: bool) -> None:
     if not ours and (open_to_all or (not keys.all() and is_local(request))):
         return
     found = _valid_key(request, keys)
-    if not found.allows_origin(origin_of(request.headers)):
+    if not found.allows_origin(_page_origin(request.headers)):
         raise Refused(403, "origin_not_allowed", "the key is not valid for the page's origin")
     request.state.site_key = found
 
@@ -153,7 +153,7 @@ def require_keys(settings: Settings, keys: SiteKeys) -> None:
     )
 
 
-def origin_of(headers: Headers) -> str:
+def _page_origin(headers: Headers) -> str:
     """Return the origin of the page that sent the request; "" if unknown.
 
     In a same-origin GET, browsers send no `Origin`, but the page's address as `Referer`.
@@ -161,10 +161,9 @@ def origin_of(headers: Headers) -> str:
     if "origin" in headers:
         return headers["origin"]
     try:
-        page = urlsplit(headers.get("referer", ""))
+        return origin_of(headers.get("referer", ""))
     except ValueError:
         return ""
-    return f"{page.scheme}://{page.netloc}" if page.netloc else ""
 
 
 def host_of(headers: Headers) -> str:

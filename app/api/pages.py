@@ -96,7 +96,7 @@ async def home(request: Request) -> Response:
         books=books, damaged=found.quarantined, widget=shows_widget(request)
     )
     # The widget shows figures of all books here.
-    origins = [*(origin_of(one.base_url) for one in books), *rag.settings.image_origins.split(",")]
+    origins = [*(origin_of(one.base_url) for one in books), *rag.settings.image_origins]
     return HTMLResponse(html, headers={"Content-Security-Policy": page_policy(origins)})
 
 

@@ -180,8 +180,8 @@ def check_origin(request: Request, origins: Sequence[str]) -> None:
 
 def install(app: FastAPI, settings: Settings) -> None:
     """Add the middleware, innermost first."""
-    origins = [*filter(None, settings.allowed_origins.split(","))]
+    origins = settings.allowed_origins
     app.add_middleware(AccessControl, origins=origins, open_to_all=settings.open)
     app.add_middleware(RecordedRequests)
     app.add_middleware(SiteOrigins, keys=app.state.keys, allow_origins=origins)
-    app.add_middleware(SecurityHeaders, image_origins=settings.image_origins.split(","))
+    app.add_middleware(SecurityHeaders, image_origins=settings.image_origins)

@@ -49,7 +49,7 @@ def configured(web: FastAPI | str, settings: Settings) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
-        forwarded_allow_ips=settings.trusted_proxies,
+        forwarded_allow_ips=[*settings.trusted_proxies],
         limit_concurrency=min(MAX_CONNECTIONS, descriptors // 2),
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,

@@ -175,6 +175,6 @@ async def _answering(
         consult=consult,
         chapters=ConsultChapters(consult, split_sentences),
         write=WriteAnswer(split_sentences, similarity, scorers, model),
-        figures=ShowFigures(index, settings.image_origins.split(",")),
+        figures=ShowFigures(index, settings.image_origins),
         question_log=log,
     )
