@@ -20,7 +20,7 @@ from app.bootstrap.application import application
 from app.bootstrap.books import read_source
 from app.bootstrap.ingesting import chunk_book
 from app.domain.book_id import BookId
-from app.services.ingest import IngestRequest
+from app.services.ingest_plan import IngestRequest
 from app.services.phases import Phases
 from app.settings import Settings
 from tests.ingesting import BOOK, URL, make_book

@@ -15,7 +15,8 @@ from app.domain.cost import Tariff
 from app.domain.errors import ProviderUnavailable
 from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import SearchFilter, Vector
-from app.services.ingest import IngestBook, IngestReport, IngestRequest
+from app.services.ingest import IngestBook
+from app.services.ingest_plan import IngestReport, IngestRequest
 from app.services.phases import Phases
 from app.services.ports import Embedder, EmbedInContext
 from app.services.similarity import embed_documents

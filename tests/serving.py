@@ -24,7 +24,7 @@ from app.domain.generated_text.model_text import (
     TextDiscarded,
 )
 from app.main import OpenApplication, create_app
-from app.services.ingest import IngestRequest
+from app.services.ingest_plan import IngestRequest
 from app.services.phases import Phases
 from app.services.ports import GenerationRequest
 from app.settings import Settings

@@ -36,7 +36,7 @@ from app.domain.identity import keep_ids
 from app.domain.ledger import from_lines
 from app.domain.links import BuiltPage
 from app.domain.reading_budget import read_toml
-from app.services.ingest import IngestRequest
+from app.services.ingest_plan import IngestRequest
 from app.services.phases import Advance, Phases, ignore
 from app.services.safe_paths import file_inside, read_text
 from app.settings import Settings

@@ -25,7 +25,8 @@ from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Book, Document, Span
 from app.domain.errors import BookError
 from app.domain.scripts import script_scale
-from app.services.ingest import IngestBook, IngestRequest
+from app.services.ingest import IngestBook
+from app.services.ingest_plan import IngestRequest
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
 from app.services.phases import Advance, ignore
 from app.services.ports import BookStore, Embedder

@@ -17,7 +17,7 @@ from app.domain.document import BlockKind
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import InputError
 from app.domain.urls import checked_base_url
-from app.services.ingest import IngestReport, IngestRequest
+from app.services.ingest_plan import IngestReport, IngestRequest
 from app.services.ports import BookStore
 from app.settings import Settings
 

@@ -36,7 +36,7 @@ from app.domain.ledger import to_lines
 from app.domain.links import DeepLink, check_links
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
-from app.services.ingest import IngestRequest
+from app.services.ingest_plan import IngestRequest
 from app.services.phases import ignore
 from app.services.ports import VectorIndex
 from app.settings import Settings

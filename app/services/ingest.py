@@ -42,8 +42,6 @@ from app.services.phases import Advance, Phases
 from app.services.ports import BookStore, Embedder, EmbeddingCache, GenerationWriter, LedgerStore
 from app.services.recording import recording
 
-__all__ = ["ChunkBook", "IngestBook", "IngestReport", "IngestRequest", "ReadBook"]
-
 _NO_TOKEN_VECTORS = (
     "the chunking strategy 'late' needs an embedder with a vector for each token, as "
     "RAG_EMBEDDER=fastembed:sentence-transformers/all-MiniLM-L6-v2 (`scripts/setup local`)"

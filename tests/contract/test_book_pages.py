@@ -17,7 +17,7 @@ from app.adapters.reading.rendered_pages import rendered_pages
 from app.bootstrap.books import SAMPLE_BOOK_ID, read_source, sample_request
 from app.domain.book_id import BookId
 from app.domain.document import Block, BlockKind, Book
-from app.services.ingest import IngestRequest
+from app.services.ingest_plan import IngestRequest
 from tests.attacking import table
 from tests.command_line import Run, write_files
 from tests.markdown_pages import identified

@@ -12,7 +12,7 @@ import pytest
 from app.bootstrap.books import read_source, requests_by_edition
 from app.domain.book_id import BookId
 from app.domain.edition import Edition
-from app.services.ingest import IngestRequest
+from app.services.ingest_plan import IngestRequest
 from tests.built_pages import canonical, item, page
 from tests.command_line import Run, write_files
 from tests.serving import connected, ingest, offline_settings

@@ -12,7 +12,7 @@ from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book
 from app.domain.errors import IndexBusy, ProviderUnavailable
 from app.domain.retrieval.query import SearchFilter
-from app.services.ingest import IngestReport, IngestRequest
+from app.services.ingest_plan import IngestReport, IngestRequest
 from app.services.phases import Advance, Phases
 from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, prose, state_of
 

@@ -21,7 +21,7 @@ from app.bootstrap.books import read_source
 from app.bootstrap.ingesting import chunk_book
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter, SparseVector
-from app.services.ingest import IngestRequest
+from app.services.ingest_plan import IngestRequest
 from tests.attacking import examples
 from tests.cohere_double import CohereDouble
 from tests.crash_worker import Worker

@@ -20,7 +20,7 @@ from app.domain.chunking.config import StrategyName
 from app.domain.document import BlockKind
 from app.domain.retrieval.context_assembly import assemble, context_of, whole_passage
 from app.domain.retrieval.query import ContextPassage, Hit
-from app.services.ingest import IngestRequest
+from app.services.ingest_plan import IngestRequest
 from tests.made_chunks import count_words, made_chunk, made_passage
 from tests.markdown_pages import identified
 

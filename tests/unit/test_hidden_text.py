@@ -8,7 +8,7 @@ from app.adapters.reading.rendered_pages import rendered_pages
 from app.bootstrap.ingesting import chunk_book
 from app.domain.chunking.config import StrategyName
 from app.domain.document import Book, Document, Site
-from app.services.ingest import IngestRequest
+from app.services.ingest_plan import IngestRequest
 from tests.markdown_pages import read_folder, read_text
 
 pytestmark = pytest.mark.attack

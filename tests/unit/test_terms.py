@@ -8,7 +8,7 @@ import pytest
 from app.adapters.tokens import token_counter
 from app.bootstrap.ingesting import chunk_book
 from app.domain.scripts import script_scale, word_count
-from app.services.ingest import IngestRequest
+from app.services.ingest_plan import IngestRequest
 from tests.markdown_pages import read_folder
 
 # One paragraph in five languages.
