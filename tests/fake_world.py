@@ -304,9 +304,10 @@ class World:
         answer_threshold: float = 0.0,
     ) -> AnswerQuestion:
         """The use case as bootstrap makes it."""
+        places, lexical = PageLocator(self.index), self.retriever.analysis.lexical
         consult = ConsultBook(
             retrieve=self.retriever,
-            places=PageLocator(self.index),
+            places=places,
             refusal_policy=RefusalPolicy(
                 refusal_threshold, answer_threshold, model=generator is not None
             ),
@@ -314,7 +315,7 @@ class World:
         similarity = self.retriever.analysis.similarity
         return AnswerQuestion(
             consult=consult,
-            chapters=ConsultChapters(consult, split_sentences),
+            chapters=ConsultChapters(places, lexical, self.count_tokens, split_sentences, 3_000),
             write=WriteAnswer(split_sentences, similarity, model=generator),
             figures=ShowFigures(self.index),
         )

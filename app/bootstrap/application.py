@@ -80,7 +80,7 @@ class Application:
     def evaluate(self) -> Evaluate:
         from app.services.evaluate import Evaluate  # noqa: PLC0415 - nor evaluate
 
-        return Evaluate(self.answer)
+        return Evaluate(self.answer, self.index)
 
     async def faults(self) -> dict[str, str]:
         """Return by part why it fails; only the operator may see those of keys and question log."""
@@ -158,10 +158,10 @@ async def _answering(
     lexical = LexicalEncoder(terms.of_document, terms.of_query)
     vocabulary = BookVocabulary(index, lexical, bounds, count_tokens)
     analysis = AnalyseQuestion(embedder, lexical, bounds, similarity, vocabulary, rewriter=model)
-    retrieve = Retrieve(analysis, index, reranker, count_tokens)
+    places = PageLocator(index)
     consult = ConsultBook(
-        retrieve=retrieve,
-        places=PageLocator(index),
+        retrieve=Retrieve(analysis, index, reranker, count_tokens),
+        places=places,
         refusal_policy=RefusalPolicy(
             settings.refusal_threshold,
             settings.answer_threshold,
@@ -173,7 +173,9 @@ async def _answering(
     scorers = paragraph_scorers(embedder, reranker, similarity)
     return AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(consult, split_sentences),
+        chapters=ConsultChapters(
+            places, lexical, count_tokens, split_sentences, settings.context_tokens
+        ),
         write=WriteAnswer(split_sentences, similarity, scorers, model),
         figures=ShowFigures(index, settings.image_origins),
         question_log=log,

@@ -1,6 +1,6 @@
 """Answers requests for a part of the book: a chapter's summary, an exercise by number, a quiz."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -20,7 +20,9 @@ from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import words
 from app.services.book_scope import BookScope
-from app.services.consultation import Consultation, ConsultBook
+from app.services.consultation import Consultation
+from app.services.lexical import LexicalEncoder
+from app.services.page_locator import PageLocator
 from app.services.retrieve import RetrievalResult
 
 QUIZ_QUESTIONS = 5
@@ -32,8 +34,11 @@ _LISTED = 40
 
 @dataclass(frozen=True, slots=True)
 class ConsultChapters:
-    consult: ConsultBook
+    places: PageLocator
+    lexical: LexicalEncoder
+    count_tokens: Callable[[str], int]
     split_sentences: SplitSentences
+    context_tokens: int
 
     async def read(
         self, intent: Intent, request: AskRequest, scope: BookScope
@@ -45,11 +50,9 @@ class ConsultChapters:
         """
         page, number = scope.page, intent.chapter
         books = scope.books.only((page.book,) if page else ()).named()
-        places = self.consult.places
-        every = [*chain.from_iterable([await places.chapters(one) for one in books])]
+        every = [*chain.from_iterable([await self.places.chapters(one) for one in books])]
         if intent.title:
-            terms = self.consult.retrieve.analysis.lexical.terms
-            found = titled(every, intent, terms)
+            found = titled(every, intent, self.lexical.terms)
             if not found:
                 return replace(request, question=intent.title)
         elif isinstance(number, Here):
@@ -74,7 +77,7 @@ class ConsultChapters:
         """Return the chapter's chunks that are in the scope, in reading order."""
         files = scope.filter.files or chapter.files
         within = replace(scope.filter, books=(chapter.book,), files=files)
-        found = await self.consult.places.index.matching(within)
+        found = await self.places.index.matching(within)
         held = [one for one in found if one.file in chapter.files]
         return sorted(held, key=lambda one: (one.position, one.chunk_index))
 
@@ -82,7 +85,7 @@ class ConsultChapters:
         self, label: tuple[int, int], parts: Sequence[list[Chunk]], asked: AskRequest, said: Notices
     ) -> Answer | AskRequest:
         for chunks in parts:
-            passages = context_of(chunks, self.consult.retrieve.count_tokens)
+            passages = context_of(chunks, self.count_tokens)
             if exercise := exercise_numbered(passages, *label):
                 within = replace(asked.filter, books=(chunks[0].book,))
                 task = exercise.paragraph_id
@@ -97,7 +100,7 @@ class ConsultChapters:
         A quiz on a chapter without exercises asks questions that its sections answer.
         """
         analysis = self._analysis(request.question, intent.language, chunks[0].language)
-        passages = context_of(chunks, self.consult.retrieve.count_tokens)
+        passages = context_of(chunks, self.count_tokens)
         context: Sequence[ContextPassage]
         if intent.kind is IntentKind.QUIZ:
             context = exercises(passages)[:QUIZ_QUESTIONS]
@@ -105,7 +108,7 @@ class ConsultChapters:
                 return _questions(chunks, analysis)
             prepared = whole(context)
         else:
-            split, budget = self.split_sentences, self.consult.context_tokens
+            split, budget = self.split_sentences, self.context_tokens
             section, language = intent.section, analysis.language
             context, prepared = summary(passages, split, language, budget, section)
         if not prepared.text:
@@ -124,7 +127,7 @@ class ConsultChapters:
         )
 
     def _analysis(self, question: str, asked_in: str, language: str) -> QuestionAnalysis:
-        terms = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
+        terms = partial(self.lexical.terms, language=language)
         said = frozenset(words(question))
         return QuestionAnalysis(
             terms, language, {}, words=said, asked_in=asked_in, own_terms=terms(question)

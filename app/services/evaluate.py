@@ -20,6 +20,7 @@ from app.domain.evaluation.metrics import (
 from app.domain.retrieval.query import SearchFilter
 from app.services.answer_question import AnswerQuestion
 from app.services.phases import Advance, ignore
+from app.services.ports import VectorIndex
 from app.services.retrieve import RetrievalResult
 
 
@@ -51,6 +52,7 @@ class Evaluation:
 @dataclass(frozen=True, slots=True)
 class Evaluate:
     answering: AnswerQuestion
+    index: VectorIndex
     clock: Callable[[], float] = perf_counter
     """Returns seconds."""
 
@@ -115,8 +117,7 @@ class Evaluate:
             for one in lost
             for file in one.gold_files
         }
-        index = self.answering.consult.places.index
-        return tuple([file for file, one in scopes.items() if not await index.matching(one)])
+        return tuple([file for file, one in scopes.items() if not await self.index.matching(one)])
 
 
 def ask_request(question: Question, book: BookId | None) -> AskRequest:

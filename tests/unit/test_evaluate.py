@@ -31,7 +31,7 @@ def evaluate(
     world = World(chunks=CHUNKS)
     answering = world.answering()
     consult = replace(answering.consult, context_tokens=context_tokens)
-    use_case = Evaluate(replace(answering, consult=consult), lambda: next(ticks))
+    use_case = Evaluate(replace(answering, consult=consult), world.index, lambda: next(ticks))
     return asyncio.run(use_case.run(questions, request or EvaluationRequest()))
 
 

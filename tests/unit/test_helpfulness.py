@@ -32,7 +32,7 @@ NEAR = replace(FOREIGN, id="near", question=ASKED.question)
 
 def measured(*questions: Question) -> Sequence[Measured]:
     world = World((LIGHT,))
-    use_case = Evaluate(world.answering(), lambda: 0.0)
+    use_case = Evaluate(world.answering(), world.index, lambda: 0.0)
     request = EvaluationRequest(helpful=True)
     return asyncio.run(use_case.run(questions, request)).results
 
