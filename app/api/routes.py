@@ -134,11 +134,10 @@ async def suggest(
 ) -> SuggestionsBody:
     """Questions about the page's terms and sections, and its exercises."""
     manifest, chunks = await _page(page, book, request, rag)
-    lexical = rag.retrieve.analysis.lexical
     tasks = [one for _, one in paragraphs_of(chunks) if one.kind is BlockKind.EXERCISE]
     return SuggestionsBody(
         book=manifest.book,
-        questions=await asyncio.to_thread(page_suggestions, chunks, lexical),
+        questions=await asyncio.to_thread(page_suggestions, chunks, rag.lexical),
         exercises=[ExerciseBody(paragraph_id=one.paragraph_id, text=one.text) for one in tasks],
     )
 

@@ -63,11 +63,13 @@ class Application:
     ledgers: SqliteLedgers
     cite: CiteParagraph
     retrieve: Retrieve
+    lexical: LexicalEncoder
+    places: PageLocator
     answer: AnswerQuestion
     glossary: LookUpTerms
     pages: BookPages
     providers: Providers
-    model: ChatModel | None = None
+    model: ChatModel | None
     """The model that generates answers."""
 
     @property
@@ -127,7 +129,7 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
         model = await providers.language_model()
         log = await stack.enter_async_context(question_log(settings))
         answer = await _answering(settings, index, embedder, reranker, model, log)
-        ledgers = ledger_store(settings)
+        ledgers, consult = ledger_store(settings), answer.consult
         gc.set_threshold(_NEW_OBJECTS)
         yield Application(
             settings=settings,
@@ -135,7 +137,9 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             index=index,
             ledgers=ledgers,
             cite=CiteParagraph(index, ledgers),
-            retrieve=answer.consult.retrieve,
+            retrieve=consult.retrieve,
+            lexical=consult.retrieve.analysis.lexical,
+            places=consult.places,
             answer=answer,
             glossary=LookUpTerms(index),
             pages=book_pages(settings),

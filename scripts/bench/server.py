@@ -133,7 +133,7 @@ def points_of(options: argparse.Namespace) -> str:
 
 
 async def asked_of(app: Application, options: argparse.Namespace) -> list[Question]:
-    lexical = app.retrieve.analysis.lexical
+    lexical = app.lexical
     return [
         Question(text, await app.embedder.embed_query(text), lexical.query_vector(text, "en"))
         for text in questions(options.data, options.questions)

@@ -149,7 +149,7 @@ class ToolServer(MCPServer[Any]):
             raise InputError(f"book: name one of {names}" if found else NO_BOOKS)
         chapters = [
             {"name": chapter.name, "pages": [*map(_page, chapter.pages)]}
-            for chapter in await rag.answer.consult.places.chapters(found[0])
+            for chapter in await rag.places.chapters(found[0])
         ]
         return _result(book=found[0].book, title=found[0].title, chapters=chapters)
 
