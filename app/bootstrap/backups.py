@@ -20,7 +20,7 @@ from app.bootstrap.storage import BookPages, book_pages, ledger_store, open_inde
 from app.domain.book_id import BookId
 from app.domain.errors import NO_BOOKS, BookNotFound, InputError, StorageError
 from app.domain.indexed_book import BookManifest
-from app.services.book_scope import require_indexed
+from app.services.book_scope import indexed_books, require_indexed
 from app.services.phases import Advance, Phases
 from app.services.ports import BookStore
 from app.settings import Settings
@@ -112,7 +112,7 @@ class Stores:
             known = ", ".join(backup.books) or "none"
             message = f"no book {min(missing)!r} in the backup; there are: {known}"
             raise BookNotFound(message)
-        return sorted({*books} & await self._known())
+        return sorted({*books}.intersection(await indexed_books(self.index)))
 
     async def restore(
         self, backup: Backup, books: Sequence[BookId], phases: Phases
@@ -146,15 +146,12 @@ class Stores:
             files = [backup.extract_state(name, folder) for name in names]
             return [one.name for one in files if copy_file(one, self.home / one.name)]
 
-    async def _stored(self) -> set[BookId]:
+    async def _stored(self) -> list[BookId]:
         """Return the known books. InputError if there is nothing: RAG_HOME may be another one."""
-        known = await self._known()
+        known = await indexed_books(self.index)
         if not known and not any((self.home / name).exists() for name in STATE):
             raise InputError(NO_BOOKS)
         return known
-
-    async def _known(self) -> set[BookId]:
-        return {*await self.index.books(), *await self.index.damaged()}
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from app.domain.book_id import BookId
 from app.domain.characters import counted
 from app.domain.errors import NO_BOOKS, BookNotFound, InputError
 from app.domain.indexed_book import BookManifest
-from app.services.book_scope import require_indexed
+from app.services.book_scope import indexed_books, require_indexed
 from app.services.ports import BookStore
 from app.settings import Settings
 
@@ -29,7 +29,7 @@ async def with_editions(index: BookStore, book: BookId) -> list[BookId]:
 
     BookNotFound names the books that there are.
     """
-    known = [*await index.books(), *await index.damaged()]
+    known = await indexed_books(index)
     require_indexed([book], known)
     return [book, *(one for one in known if one.name == book != one)]
 
@@ -38,8 +38,8 @@ async def remark_unknown(settings: Settings, books: Collection[BookId]) -> None:
     """Remark on books that are not in the index: a key or a stamped page may come before them."""
     if books:
         async with open_index(settings) as index:
-            known = {*await index.books(), *await index.damaged()}
-        for one in {*books} - known - {book.name for book in known}:
+            known = await indexed_books(index)
+        for one in {*books}.difference(known, (book.name for book in known)):
             remark(f"warning: {BookNotFound.among(one, known)}")
 
 

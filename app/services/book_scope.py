@@ -67,6 +67,12 @@ async def scope_of(index: VectorIndex, filter: SearchFilter, page_url: str) -> B
     return BookScope(every.only(editions), replace(filter, books=editions), every)
 
 
+async def indexed_books(index: VectorIndex) -> list[BookId]:
+    """Return all books of the index, each once, also those that cannot be read."""
+    # A damaged book whose previous generation answers is in both.
+    return list(dict.fromkeys((*await index.books(), *await index.damaged())))
+
+
 def require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> None:
     """BookNotFound if one of these books is not indexed."""
     for book in books:

@@ -12,6 +12,7 @@ from app.domain.chunking.chunk import Passage
 from app.domain.errors import StorageError
 from app.domain.retrieval.context_assembly import whole_passage
 from app.domain.retrieval.query import SearchFilter
+from app.services.book_scope import indexed_books
 from app.services.ports import LedgerStore, VectorIndex
 
 _log = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ class CiteParagraph:
         """
         gone: CitationTarget | None = None
         failed: StorageError | None = None
-        indexed = dict.fromkeys((*await self.index.books(), *await self.index.damaged()))
+        indexed = await indexed_books(self.index)
         for book in [one for one in books if one in indexed] if books else indexed:
             try:
                 target = await self._find_in_book(book, paragraph_id)

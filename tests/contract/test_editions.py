@@ -183,6 +183,22 @@ def test_an_edition_that_the_site_has_no_more_leaves_the_index(run: Run, tmp_pat
     assert pages == {f"https://lamps.example/docs/{page}" for page in left}
 
 
+def test_a_damaged_edition_that_still_answers_is_listed_and_removed_once(
+    run: Run, home: Path, tmp_path: Path
+) -> None:
+    config = {"mkdocs.yml": "site_name: Lamps\nsite_url: https://lamps.example/\n"}
+    for hours in ("four", "nine"):
+        site = write_files(tmp_path, {**config, "docs/wicks.md": PAGE.format(hours=hours)})
+        run("ingest", site, "--book", "lamps@0.9")
+    run("ingest", site, "--book", "lamps")
+    (manifest,) = home.glob("**/lamps@0.9/000002.manifest")
+    manifest.write_text("damaged")
+    urls = [(one["url"], one["paragraph_id"]) for one in run("links", "lamps").lines()]
+    assert len(urls) == len({*urls}) > 0
+    removed = run("remove", "lamps", "--yes")
+    assert (removed.code, removed.out) == (0, "removed lamps, lamps@0.9\n")
+
+
 def test_versions_deployed_one_by_one_are_named(run: Run, tmp_path: Path) -> None:
     config = {"mkdocs.yml": "site_name: Lamps\nsite_url: https://lamps.example/\n"}
     new = write_files(tmp_path / "new", {**config, "docs/wicks.md": PAGE.format(hours="nine")})
