@@ -7,13 +7,14 @@ Another ASGI server may run it too, such as `uvicorn --factory app.main:create_a
 """
 
 import asyncio
+import ctypes
 import json
 import logging
 import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from functools import partial
 from importlib import metadata
 from typing import Any, TypeAlias
@@ -103,6 +104,9 @@ async def _lifespan(
             app.state.ingest_jobs = IngestJobs(settings)
             app.state.answers = FairQueue(settings.answers_at_once)
             app.state.searches = FairQueue(limits.SEARCHES_AT_ONCE)
+            with suppress(OSError, AttributeError):  # another C library gives it back by itself
+                # What is free since the models were read, 8 MB, goes back to the system.
+                ctypes.CDLL(None).malloc_trim(0)
             _log.info("serve.started", extra={"pid": os.getpid()})
             try:
                 yield
