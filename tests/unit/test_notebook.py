@@ -107,10 +107,15 @@ def test_a_new_notebook_is_empty() -> None:
     assert markdown("").strip() == markdown(notebook()).strip() == ""
 
 
-def test_a_book_with_a_broken_notebook_is_refused(tmp_path: Path) -> None:
-    problem = r"^b\.ipynb: no Jupyter notebook \(Invalid JSON: EOF"
-    with pytest.raises(FileRefused, match=problem):
-        read_folder(write_files(tmp_path, {"a.ipynb": OWLS, "b.ipynb": OWLS[:-1]}))
+def test_a_broken_page_is_left_out_by_name_and_line(tmp_path: Path) -> None:
+    pages = {"a.ipynb": OWLS, "b.ipynb": OWLS[:-1], "c.md": "# C\n\n" + "> " * 200 + "deep\n"}
+    read = read_folder(write_files(tmp_path, pages))
+    assert [one.file for one in read.documents] == ["a.ipynb"]
+    notebook, page = map(str, read.warnings)
+    assert notebook.startswith("b.ipynb: left out: no Jupyter notebook (Invalid JSON: EOF")
+    assert page == "c.md:3: left out: nested over 100 levels deep: nest less"
+    with pytest.raises(FileRefused, match=r"^b\.ipynb: no Jupyter notebook"):
+        read_folder(tmp_path / "b.ipynb")
 
 
 def test_a_notebook_alone_is_a_book_whose_spans_count_in_its_markdown(tmp_path: Path) -> None:

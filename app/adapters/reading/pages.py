@@ -17,7 +17,7 @@ from app.adapters.reading.source_files import SourceFiles, front_matter
 from app.adapters.reading.themes import fallback
 from app.adapters.reading.tree import INLINE, marked, page_tree, parse, show_console
 from app.domain.document import Document, Site, SourceWarning
-from app.domain.errors import BookError
+from app.domain.errors import BookError, FileRefused
 from app.domain.links import BuiltPage, PageText
 from app.domain.reading_budget import BUDGET, check_size
 from app.domain.urls import encoded_url
@@ -40,28 +40,37 @@ class PageReader:
     """Characters of the page that is read, with the files that it includes."""
     included: set[str] = field(default_factory=set, init=False)
     """Files that pages include."""
+    refused: list[FileRefused] = field(default_factory=list, init=False)
+    """Why pages are left out: they are broken or exceed the reading budget."""
     _warnings: list[SourceWarning] = field(default_factory=list, init=False)
     _unknown: int = field(default=0, init=False)
     """Places that only the site's generator can resolve; `_first_unknown` is one of them."""
     _first_unknown: SourceWarning | None = field(default=None, init=False)
 
     def read(self, book: OpenedBook, advance: Advance) -> Iterator[Document]:
-        """Yield the pages that have text; built ones without are counted."""
+        """Yield the pages that have text; built ones without, and refused ones, are warned of."""
         empty: list[str] = []
         for page in book.pages:
-            is_built = page.file.lower().endswith(PAGE_SUFFIXES)
-            if is_built:
-                read = self._built_page(page)
+            try:
+                read = self._page(page, book)
+            except FileRefused as error:
+                self.refused.append(error)
+                message = f"left out: {error.problem}"
+                self._warnings.append(SourceWarning(message, page.file, error.line))
             else:
-                source = self.files.text(page.file)
-                read = self.markdown(page, source, Site(book.site), book.base_url)
-            if read is not None:
-                yield read
-            elif is_built:
-                empty.append(page.file)
+                if read is not None:
+                    yield read
+                elif page.file.lower().endswith(PAGE_SUFFIXES):
+                    empty.append(page.file)
             advance(1)
         if empty:
             self._warnings.append(left_out_warning("no text if scripts do not run", empty))
+
+    def _page(self, page: PageInfo, book: OpenedBook) -> Document | None:
+        if page.file.lower().endswith(PAGE_SUFFIXES):
+            return self._built_page(page)
+        source = self.files.text(page.file)
+        return self.markdown(page, source, Site(book.site), book.base_url)
 
     def _built_page(self, info: PageInfo) -> Document | None:
         html = self.files.data(info.file)
