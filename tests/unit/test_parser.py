@@ -33,6 +33,7 @@ def described(book: Book) -> Iterator[object]:
                 "language": block.language,
                 "terms": list(block.terms),
                 "author_id": block.author_id,
+                "image": block.figure.url if block.figure else "",
             }
             shown = {name: value for name, value in facts.items() if value}
             yield [block.kind.value, block.anchor, block.text, shown]

@@ -55,7 +55,7 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     With `mark` the span of a built page's block is that of a start tag in the page's bytes,
     (-1, -1) if it has none of its own, and documents have no source.
 
-    BookError if there is nothing to read: FileRefused if its page is too large, not UTF-8 or broken.
+    BookError if there is nothing to read: FileRefused if a page is too large, not UTF-8 or broken.
     Other such pages of a book are left out, with a warning.
     """
     folder, edition = _existing(request.folder), request.edition

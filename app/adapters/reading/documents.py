@@ -63,6 +63,8 @@ class OpenedBook:
     """Files that are not read, by reason."""
     edition: Edition = ONLY
     warnings: Sequence[SourceWarning] = ()
+    include_folders: Sequence[str] = ()
+    """Where the files are that its pages include, besides their own folder."""
 
 
 def left_out_warning(reason: str, files: Sequence[str]) -> SourceWarning:

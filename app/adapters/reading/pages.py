@@ -1,8 +1,11 @@
 """Reads the pages of a book, built or in Markdown, and keeps what is to be said of them."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from posixpath import join
 from urllib.parse import unquote, urljoin, urlsplit
 
 from lxml import etree
@@ -29,7 +32,7 @@ _MAX_ADDRESS = 2_000
 """Characters; a longer address of an image, such as one that holds the image itself, is none."""
 
 
-@dataclass(slots=True)
+@dataclass
 class PageReader:
     """Reads the pages of one book, in order."""
 
@@ -38,6 +41,7 @@ class PageReader:
     """Whether the spans of a built page are those of start tags in its bytes."""
     _size: int = field(default=0, init=False)
     """Characters of the page that is read, with the files that it includes."""
+    include_folders: Sequence[str] = field(default=(), init=False)
     included: set[str] = field(default_factory=set, init=False)
     """Files that pages include."""
     refused: list[FileRefused] = field(default_factory=list, init=False)
@@ -50,6 +54,7 @@ class PageReader:
     def read(self, book: OpenedBook, advance: Advance) -> Iterator[Document]:
         """Yield the pages that have text; built ones without, and refused ones, are warned of."""
         empty: list[str] = []
+        self.include_folders = book.include_folders
         for page in book.pages:
             try:
                 read = self._page(page, book)
@@ -97,11 +102,27 @@ class PageReader:
         self._note_unknown(unknown, source, info.file)
         info = replace(info, title=str(front.get("title") or info.title))
         root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
-        # Other generators move images when they build the site.
-        keeps_images = site in (Site.PLAIN, Site.MDBOOK)
-        _resolve_images(root, info.url if keeps_images else "", base_url)
+        if site is Site.MYST and info.url.endswith(".html"):
+            self._move_images(root)
+        # Docusaurus and mystmd move images to names that only the built site has.
+        knows_images = site in (Site.PLAIN, Site.MDBOOK) or (
+            site is Site.MKDOCS and info.url[-1:] == "/"
+        )
+        _resolve_images(root, info.url if knows_images else "", base_url)
         document = self._document(info, next(root.iter("main")), source)
         return replace(document, html=html) if document is not None else None
+
+    def _move_images(self, content: HtmlElement) -> None:
+        """Give images the addresses that Sphinx moves them to, if no two have the same name."""
+        for image in content.iter("img"):
+            name = (image.get("src") or "").rpartition("/")[2]
+            if self._names[unquote(name)] == 1 and "://" not in image.get("src"):
+                image.set("src", f"/_images/{name}")
+
+    @cached_property
+    def _names(self) -> Counter[str]:
+        """How many files of the folder have each name."""
+        return Counter(name.rpartition("/")[2] for name in self.files.names())
 
     def _document(
         self, info: PageInfo, main: HtmlElement, source: str | None, shown: PageText | None = None
@@ -120,6 +141,8 @@ class PageReader:
 
     def _include(self, name: str) -> str | None:
         """Return the text of a file that a page includes; None if it cannot be read."""
+        places = (join(folder, name) for folder in self.include_folders)
+        name = next(filter(self.files.has, places), name)
         try:
             text = self.files.settings(name)
         except BookError:

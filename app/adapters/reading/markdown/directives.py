@@ -111,7 +111,7 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
     element = _TABLE["admonition" if role == "frame" and title else role]
     opening = element["opening"].format(
         id=f' id="{escape(ident)}"' if ident else "",
-        classes=escape(f"{name} {options.get('class', '')}".strip()),
+        classes=escape(f"{name} {options.get('class', token.meta.get('class', ''))}".strip()),
         argument=escape(argument),
         label=_TAG.sub("", title),
         alt=escape(options.get("alt", "")),
@@ -176,6 +176,7 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     title = _given_title(paired) if paired else found["title"]
     token = state.push("colon_fence", "", 0)
     token.info = f"{name} [{name.title() if title is None else title.strip()}]"
+    token.meta = {"class": "dropdown"} if line.startswith("???") else {}
     token.map = [start, last]
     token.content = state.getLines(start + 1, last, indent, True)
     state.line = min(last + bool(closing), end)

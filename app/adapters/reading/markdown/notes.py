@@ -12,7 +12,9 @@ from markdown_it.token import Token
 
 from app.adapters.reading.markdown.unresolved import inline_html
 
-_CALLOUT = re.compile(r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]*)?\][+-]?[ \t]*(?P<title>[^\n]*)\n?")
+_CALLOUT = re.compile(
+    r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]*)?\](?P<fold>[+-]?)[ \t]*(?P<title>[^\n]*)\n?"
+)
 _LINK = re.compile(
     r"(?P<embeds>!?)\[\[(?=[^\[\]|\n]{0,200}[^\W\d])(?P<target>[^\[\]|\n]{1,200}?)"
     r"(?:\\?\|(?P<label>[^\[\]\n]{0,200}))?\]\](?![(\[])"
@@ -40,7 +42,8 @@ def _callouts(state: StateCore) -> None:
             found = _CALLOUT.match(inside[1].content) if is_text else None
             tags.append("aside" if found else token.tag)
             if found:
-                token.attrSet("class", f"admonition {found['name'].lower()}")
+                folded = "dropdown " if found["fold"] == "-" else ""
+                token.attrSet("class", f"admonition {folded}{found['name'].lower()}")
                 inside[1].content = inside[1].content[found.end() :]
                 shown = inline_html(state.md, found["title"] or found["name"].title(), state.env)
                 title = f'<p class="admonition-title label">{shown}</p>'
