@@ -75,6 +75,15 @@ def test_a_page_of_sections_without_a_title_is_named_by_its_file() -> None:
     assert (page.title, page.blocks[0].heading_path) == ("3. Barn owl", ("3. Barn owl", "Ears"))
 
 
+def test_a_repository_of_several_books_is_named_by_its_folder(tmp_path: Path) -> None:
+    pages = {f"{one}/{name}.md": "# Owls\n" for one in ("de", "en") for name in ("owls", "SUMMARY")}
+    folder = write_files(tmp_path / "night-birds", {**pages, "README.md": "## One\n\n## Two\n"})
+    book = read_folder(folder)
+    assert book.title == "night-birds"
+    [warning] = book.warnings
+    assert str(warning) == "de/ has SUMMARY.md, also 1 other folder: give one"
+
+
 def test_pages_that_share_a_title_name_their_chapter(tmp_path: Path) -> None:
     pages = {
         f"{one}/{name}.md": f"# {name}\n" for one in ("Owls", "Bats") for name in (one, "Food")

@@ -81,9 +81,10 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
         warnings += repeated
     documents = _with_chapters(documents)
     # A page that opens a book, or is all of it, has the book's title; "Introduction" is none.
-    first = documents[0].file.rpartition("/")[2].lower()
+    first, own = documents[0].file.rpartition("/")[2].lower(), documents[0].title
     opens = len(documents) == 1 or first.startswith(("index.", "readme."))
-    title = opened.title or (documents[0].title if opens else book_name(folder))
+    opens = opens and own.lower() not in ("index", "readme")
+    title = opened.title or (own if opens else book_name(folder))
     return replace(_book(own_id, title, opened, documents), warnings=tuple(warnings))
 
 

@@ -115,8 +115,9 @@ class PageReader:
     def _move_images(self, content: HtmlElement) -> None:
         """Give images the addresses that Sphinx moves them to, if no two have the same name."""
         for image in content.iter("img"):
-            name = (image.get("src") or "").rpartition("/")[2]
-            if self._names[unquote(name)] == 1 and "://" not in image.get("src"):
+            source = image.get("src") or ""
+            name = source.rpartition("/")[2]
+            if self._names[unquote(name)] == 1 and "://" not in source:
                 image.set("src", f"/_images/{name}")
 
     @cached_property
@@ -152,7 +153,7 @@ class PageReader:
         if name not in self.included:
             self._warnings += prompt_injections(text, name)
         self.included.add(name)
-        return text
+        return text[front_matter(text, name)[1] :] if name.endswith(".md") else text
 
     def _note_unknown(self, unknown: Sequence[str], source: str, file: str) -> None:
         self._unknown += len(unknown)
@@ -160,7 +161,7 @@ class PageReader:
             own = [one for one in dict.fromkeys(unknown) if one in source]  # its blanks may differ
             first = min(own or unknown, key=source.find)
             line = source.count("\n", 0, source.find(first)) + 1 if own else 0
-            self._first_unknown = SourceWarning(first[:80], file, line)
+            self._first_unknown = SourceWarning(" ".join(first.split())[:80], file, line)
 
     def warnings(self) -> list[SourceWarning]:
         """Return the warnings, with one for all places that need the built site."""

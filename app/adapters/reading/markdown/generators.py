@@ -158,6 +158,7 @@ def _plain(files: SourceFiles, config: str) -> Facts:
         entries or None,
         _text(gitbook, "title") or _text(book, "title"),
         base_url=_address(book),
+        include_folders=(folder,),
     )
 
 
@@ -172,6 +173,7 @@ def _hugo(files: SourceFiles, settings: Mapping[str, object]) -> Facts:
         title=_text(settings, "title"),
         language=language,
         base_url=url if "//example." not in url else "",
+        include_folders=(folder,),
     )
 
 

@@ -240,7 +240,8 @@ def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env
         code = _HIDDEN_RUST.sub("", code)
     if site is Site.DOCUSAURUS and "highlight-" in code:
         code = _HIGHLIGHT.sub("", code)
-    if pattern := INCLUDES.get(site):  # of files that cannot be read
+    pattern = INCLUDES.get(site)
+    if pattern and site is not Site.PLAIN:  # of files that cannot be read
         env["unknown"] += [one.group().strip() for one in pattern.finditer(code)]
         code = pattern.sub(lambda one: normpath(f"/{one['file']}")[1:], code)
     attributes = RendererHTML.renderAttrs(token)
