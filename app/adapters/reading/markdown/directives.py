@@ -47,6 +47,9 @@ _OBJECT = re.compile(rf":::[ \t]+(?P<name>{_DOTTED.pattern})(?P<title>)[ \t]*$")
 """The first line of what mkdocstrings takes from source code; its options are indented."""
 _SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
 """The first line of a block of PyMdown's, which ends with the same slashes."""
+_TABBED = re.compile(r":begin_tab: *`(?P<title>[^`]*)`(?P<name>)[ \t]*$")
+"""The first line of a tab of d2lbook's."""
+_FIRST_LINES = (_SLASHED, _INDENTED, _OBJECT, _TABBED)
 _PAIRED = re.compile(
     r"\{(?:\{[<%#]|%-?)[ \t]*(?P<name>[a-z][\w-]*+)(?P<given>[^{}\n]*+)\}{1,2}[ \t]*$"
 )
@@ -161,12 +164,12 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if state.src[begin : begin + 1] not in _MARKERS:
         return False
     line = state.src[begin : state.eMarks[start]]
-    slashed, paired = _SLASHED.match(line), _paired(line)
-    found = slashed or paired or _INDENTED.match(line) or _OBJECT.match(line)
+    paired = _paired(line)
+    found = paired or next(filter(None, (one.match(line) for one in _FIRST_LINES)), None)
     if found is None or state.is_code_block(start):
         return False
     name = found["name"] or "tab-item"
-    closing = (slashed["mark"],) if slashed else (f"/{name}", f"end{name}") if paired else ()
+    closing = _closing(found, name)
     indent = state.sCount[start] + (0 if closing else _INDENT)
     last, limit = start + 1, min(end, start + _LONGEST) if paired else end
     while last < limit and _is_inside(state, last, indent, closing):
@@ -181,6 +184,15 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     token.content = state.getLines(start + 1, last, indent, True)
     state.line = min(last + bool(closing), end)
     return True
+
+
+def _closing(found: re.Match[str], name: str) -> Sequence[str]:
+    """Return the lines that end a block; none if its body is indented."""
+    if found.re is _SLASHED:
+        return (found["mark"],)
+    if found.re is _PAIRED:
+        return (f"/{name}", f"end{name}")
+    return (":end_tab:",) if found.re is _TABBED else ()
 
 
 def _paired(line: str) -> re.Match[str] | None:
