@@ -143,7 +143,7 @@ class _Blocks:
         titled = next((one for one in drafts if one.title), None)
         drafts = [one for one in drafts if one is not titled]
         title = " ".join(titled.text.split()) if titled else element.get("title") or ""
-        if kind is BlockKind.ADMONITION and not _is_open_hint(element, title):
+        if kind is BlockKind.ADMONITION:
             kind = titled_kind(title)
         if kind is BlockKind.ADMONITION and any(one.kind is BlockKind.HEADING for one in drafts):
             return [*_lead_in(title), *drafts]  # a part of the page that can be folded
@@ -256,13 +256,6 @@ class _Blocks:
         "caption": _caption,
     }
     """Of the elements of each role; the first of several counts."""
-
-
-def _is_open_hint(element: HtmlElement, title: str) -> bool:
-    """Whether it is an admonition of this type, which says "Hint" of itself, and is not folded."""
-    classes = (element.get("class") or "").lower().split()
-    is_folded = element.tag == "details" or "dropdown" in classes or "toggle" in classes
-    return title == "Hint" and "hint" in classes and not is_folded
 
 
 def _title_of(component: HtmlElement) -> str:

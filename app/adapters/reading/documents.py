@@ -29,6 +29,7 @@ _NAMED = 5
 """Files that a warning names."""
 _WORD = re.compile(r"\w+")
 _BETWEEN_WORDS = re.compile(r"(?<=[^\W_])_+(?=[^\W_])|(?<=[^\W\d_])-(?=[^\W\d_])")
+"""What stands for blanks in a file's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,6 @@ class OpenedBook:
     """Files that are not read, by reason."""
     edition: Edition = ONLY
     warnings: Sequence[SourceWarning] = ()
-    include_folders: Sequence[str] = ()
-    """Where the files are that its pages include, besides their own folder."""
 
 
 def left_out_warning(reason: str, files: Sequence[str]) -> SourceWarning:
@@ -129,14 +128,7 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft], *, is_built: bool) -> str
         is_only = is_above and all(one.level > first.level for one in headings[1:])
         if is_top or (not info.title and (is_built or is_only or first.level == 1)):
             return first.text
-    return info.title or _title_of_file(PurePosixPath(info.file).with_suffix(""))
-
-
-def _title_of_file(path: PurePosixPath) -> str:
-    """Return the name of a file, of an index that of its folder, with blanks for dashes."""
-    name = path.parent.name if path.name.lower() in ("index", "readme") else ""
-    name = name or path.name
-    return name if " " in name else _BETWEEN_WORDS.sub(" ", name)
+    return info.title or _BETWEEN_WORDS.sub(" ", PurePosixPath(info.file).stem)
 
 
 def _block(info: PageInfo, draft: Draft, section: Section, span: Span, *, is_built: bool) -> Block:

@@ -1,11 +1,8 @@
 """Reads the pages of a book, built or in Markdown, and keeps what is to be said of them."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from posixpath import join
 from urllib.parse import unquote, urljoin, urlsplit
 
 from lxml import etree
@@ -32,7 +29,7 @@ _MAX_ADDRESS = 2_000
 """Characters; a longer address of an image, such as one that holds the image itself, is none."""
 
 
-@dataclass
+@dataclass(slots=True)
 class PageReader:
     """Reads the pages of one book, in order."""
 
@@ -41,7 +38,6 @@ class PageReader:
     """Whether the spans of a built page are those of start tags in its bytes."""
     _size: int = field(default=0, init=False)
     """Characters of the page that is read, with the files that it includes."""
-    include_folders: Sequence[str] = field(default=(), init=False)
     included: set[str] = field(default_factory=set, init=False)
     """Files that pages include."""
     refused: list[FileRefused] = field(default_factory=list, init=False)
@@ -54,7 +50,6 @@ class PageReader:
     def read(self, book: OpenedBook, advance: Advance) -> Iterator[Document]:
         """Yield the pages that have text; built ones without, and refused ones, are warned of."""
         empty: list[str] = []
-        self.include_folders = book.include_folders
         for page in book.pages:
             try:
                 read = self._page(page, book)
@@ -117,13 +112,8 @@ class PageReader:
         for image in content.iter("img"):
             source = image.get("src") or ""
             name = source.rpartition("/")[2]
-            if self._names[unquote(name)] == 1 and "://" not in source:
+            if "://" not in source and self.files.has(self.files.found(unquote(name))):
                 image.set("src", f"/_images/{name}")
-
-    @cached_property
-    def _names(self) -> Counter[str]:
-        """How many files of the folder have each name."""
-        return Counter(name.rpartition("/")[2] for name in self.files.names())
 
     def _document(
         self, info: PageInfo, main: HtmlElement, source: str | None, shown: PageText | None = None
@@ -142,9 +132,8 @@ class PageReader:
 
     def _include(self, name: str) -> str | None:
         """Return the text of a file that a page includes; None if it cannot be read."""
-        places = (join(folder, name) for folder in self.include_folders)
-        name = next(filter(self.files.has, places), name)
         try:
+            name = self.files.found(name)
             text = self.files.settings(name)
         except BookError:
             return None

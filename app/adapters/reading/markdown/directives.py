@@ -47,9 +47,6 @@ _OBJECT = re.compile(rf":::[ \t]+(?P<name>{_DOTTED.pattern})(?P<title>)[ \t]*$")
 """The first line of what mkdocstrings takes from source code; its options are indented."""
 _SLASHED = re.compile(r"(?P<mark>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|(?P<title>.*))?$")
 """The first line of a block of PyMdown's, which ends with the same slashes."""
-_TABBED = re.compile(r":begin_tab: *`(?P<title>[^`]*)`(?P<name>)[ \t]*$")
-"""The first line of a tab of d2lbook's."""
-_FIRST_LINES = (_SLASHED, _INDENTED, _OBJECT, _TABBED)
 _PAIRED = re.compile(
     r"\{(?:\{[<%#]|%-?)[ \t]*(?P<name>[a-z][\w-]*+)(?P<given>[^{}\n]*+)\}{1,2}[ \t]*$"
 )
@@ -114,7 +111,7 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
     element = _TABLE["admonition" if role == "frame" and title else role]
     opening = element["opening"].format(
         id=f' id="{escape(ident)}"' if ident else "",
-        classes=escape(f"{name} {options.get('class', token.meta.get('class', ''))}".strip()),
+        classes=escape(f"{name} {options.get('class', '')}".strip()),
         argument=escape(argument),
         label=_TAG.sub("", title),
         alt=escape(options.get("alt", "")),
@@ -164,12 +161,12 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if state.src[begin : begin + 1] not in _MARKERS:
         return False
     line = state.src[begin : state.eMarks[start]]
-    paired = _paired(line)
-    found = paired or next(filter(None, (one.match(line) for one in _FIRST_LINES)), None)
+    slashed, paired = _SLASHED.match(line), _paired(line)
+    found = slashed or paired or _INDENTED.match(line) or _OBJECT.match(line)
     if found is None or state.is_code_block(start):
         return False
     name = found["name"] or "tab-item"
-    closing = _closing(found, name)
+    closing = (slashed["mark"],) if slashed else (f"/{name}", f"end{name}") if paired else ()
     indent = state.sCount[start] + (0 if closing else _INDENT)
     last, limit = start + 1, min(end, start + _LONGEST) if paired else end
     while last < limit and _is_inside(state, last, indent, closing):
@@ -179,20 +176,10 @@ def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     title = _given_title(paired) if paired else found["title"]
     token = state.push("colon_fence", "", 0)
     token.info = f"{name} [{name.title() if title is None else title.strip()}]"
-    token.meta = {"class": "dropdown"} if line.startswith("???") else {}
     token.map = [start, last]
     token.content = state.getLines(start + 1, last, indent, True)
     state.line = min(last + bool(closing), end)
     return True
-
-
-def _closing(found: re.Match[str], name: str) -> Sequence[str]:
-    """Return the lines that end a block; none if its body is indented."""
-    if found.re is _SLASHED:
-        return (found["mark"],)
-    if found.re is _PAIRED:
-        return (f"/{name}", f"end{name}")
-    return (":end_tab:",) if found.re is _TABBED else ()
 
 
 def _paired(line: str) -> re.Match[str] | None:

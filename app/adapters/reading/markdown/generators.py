@@ -4,7 +4,7 @@ Only what is simple and common is read. For anything else the built site is.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from posixpath import join
@@ -41,7 +41,6 @@ class Facts:
     base_url: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     """Other names of pages, such as Docusaurus's ids -> their files below `folder`."""
-    include_folders: Sequence[str] = ()
 
 
 def _pages(files: SourceFiles, folder: str, end: str) -> dict[str, str]:
@@ -95,16 +94,7 @@ def _mkdocs(files: SourceFiles, config: str) -> Facts:
         _text(settings, "site_name"),
         _text(settings, "theme", "language"),
         _text(settings, "site_url"),
-        include_folders=list(_snippet_folders(settings.get("markdown_extensions"))),
     )
-
-
-def _snippet_folders(extensions: object) -> Iterator[str]:
-    """Yield the folders of `base_path`, a list or one, from which MkDocs' pages take snippets."""
-    for one in _list(extensions) or [extensions]:
-        options = one.get("pymdownx.snippets") if isinstance(one, Mapping) else None
-        given = options.get("base_path") if isinstance(options, Mapping) else None
-        yield from (path for path in _list(given) or [given] if isinstance(path, str))
 
 
 def _summary(files: SourceFiles, name: str) -> list[Entry]:
@@ -158,7 +148,6 @@ def _plain(files: SourceFiles, config: str) -> Facts:
         entries or None,
         _text(gitbook, "title") or _text(book, "title"),
         base_url=_address(book),
-        include_folders=(folder,),
     )
 
 
@@ -173,7 +162,6 @@ def _hugo(files: SourceFiles, settings: Mapping[str, object]) -> Facts:
         title=_text(settings, "title"),
         language=language,
         base_url=url if "//example." not in url else "",
-        include_folders=(folder,),
     )
 
 

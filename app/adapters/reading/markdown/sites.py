@@ -72,7 +72,6 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str, version: 
         ],
         {UNLISTED: orphans} if orphans else {},
         warnings=[*warnings, *files.warnings],
-        include_folders=facts.include_folders,
     )
 
 

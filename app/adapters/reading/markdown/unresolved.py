@@ -47,7 +47,7 @@ _IN_MDX = re.compile(
 """With the expressions of MDX; one that is a blank is often written at the end of a line."""
 _ID = re.compile(r"\{[^{}]*#([^\s{}]+)")
 _LINE = re.compile(
-    r"(?:\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^+|:end_tab:"
+    r"(?:\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^+|:(?:begin|end)_tab:[^\n]*"
     r"|\{% *(?:raw|endraw|comment|endcomment) *%\}"
     r"|(?P<unknown>\{\{[^{}]*\}\}|\{%(?:(?!%\}).)*%\}|-{1,2}8<-{1,2} .*|\{([*!]).*\2\}))\s*$",
     re.IGNORECASE,
