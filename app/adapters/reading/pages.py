@@ -40,8 +40,6 @@ class PageReader:
     """Characters of the page that is read, with the files that it includes."""
     included: set[str] = field(default_factory=set, init=False)
     """Files that pages include."""
-    refused: list[FileRefused] = field(default_factory=list, init=False)
-    """Why pages are left out: they are broken or exceed the reading budget."""
     _warnings: list[SourceWarning] = field(default_factory=list, init=False)
     _unknown: int = field(default=0, init=False)
     """Places that only the site's generator can resolve; `_first_unknown` is one of them."""
@@ -54,9 +52,8 @@ class PageReader:
             try:
                 read = self._page(page, book)
             except FileRefused as error:
-                self.refused.append(error)
-                message = f"left out: {error.problem}"
-                self._warnings.append(SourceWarning(message, page.file, error.line))
+                problem = f"{error.problem} (page left out)"
+                self._warnings.append(SourceWarning(problem, page.file, error.line))
             else:
                 if read is not None:
                     yield read

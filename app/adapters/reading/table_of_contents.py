@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import unescape
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -156,22 +155,17 @@ def yaml_entries(value: object, depth: int = 0) -> Iterator[Entry]:
 
 
 def _table_entries(table: Mapping[str, object], depth: int) -> Iterator[Entry]:
-    title, target = _shown(_first(table, _TITLE_KEYS)), _target(table)
+    title, target = _first(table, _TITLE_KEYS), _target(table)
     children = [table[key] for key in _CHILD_KEYS if isinstance(table.get(key), (list, dict))]
     if not children and not target and "type" not in table:
         for label, below in table.items():  # `nav`: {Title: file} or {Title: [...]}
-            yield Entry(depth, _shown(str(label)), 0, below if isinstance(below, str) else "")
+            yield Entry(depth, str(label), 0, below if isinstance(below, str) else "")
             yield from yaml_entries([] if isinstance(below, str) else below, depth + 1)
         return
     if title or target:
         yield Entry(depth, title, 0, target)
         depth += "root" not in table
     yield from yaml_entries(children, depth)
-
-
-def _shown(title: str) -> str:
-    """Return a title as the site shows it: "1 &nbsp; Owls" has one blank."""
-    return " ".join(unescape(title).split())
 
 
 def _first(table: Mapping[str, object], keys: tuple[str, ...]) -> str:

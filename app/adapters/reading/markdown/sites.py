@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from html import unescape
 from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
 
@@ -140,7 +141,8 @@ def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:
         name = known.get(normpath(entry.target.lstrip("/")) if entry.target else "")
         if name is None and "://" not in entry.target:
             files.refuse(entry.target, "listed in the contents, but no page that can be read")
-        entries.append(entry._replace(target=name or ""))
+        title = " ".join(unescape(entry.title).split())  # MkDocs' may have entities
+        entries.append(entry._replace(title=title, target=name or ""))
     return listed_pages({"": entries})
 
 
