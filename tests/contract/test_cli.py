@@ -81,7 +81,7 @@ WRONG = {
     "ingest latin": "page.md:3: not UTF-8",
     f"ingest {'long' * 1_000}": "long: ",  # too long; from Python 3.14 on, no such file
     "ingest tiny --base-url notaurl": "address 'notaurl': ",
-    "ingest ftp://e.org": "ingest: address 'ftp://e.org': not an http or https URL",
+    "ingest ftp://e.org": "address 'ftp://e.org': not an http or https URL",
     "ingest tiny --strategy magic": "'magic'",
     "ingest tiny --site word": "'docusaurus', 'mdbook', 'mkdocs', 'myst', 'plain'",
     "ingest tiny --exclude-kinds poem": "unknown kind in 'poem'",

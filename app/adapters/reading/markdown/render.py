@@ -22,6 +22,7 @@ from mdit_py_plugins.amsmath import amsmath_block, amsmath_plugin
 from mdit_py_plugins.attrs import attrs_block_plugin, attrs_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.dollarmath.index import math_block_dollar
 from mdit_py_plugins.gfm import gfm_plugin
 from mdit_py_plugins.myst_blocks import myst_block_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
@@ -172,7 +173,8 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         md.core.ruler.push("images", _beside_the_file)
     md.use(dollarmath_plugin, allow_space=site is Site.MYST, allow_digits=False,
            double_inline=True).use(amsmath_plugin)  # fmt: skip
-    md.block.ruler.at("amsmath", _environment)
+    md.block.ruler.at("amsmath", _bounded(amsmath_block, "\\begin{"))
+    md.block.ruler.at("math_block", _bounded(math_block_dollar(allow_blank_lines=True), "$$"))
     if is_mdx:
         md.disable("code")  # MDX has no indented code
         ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
@@ -224,10 +226,14 @@ def _within_budget(state: StateBlock, start: int, _end: int, _silent: bool) -> b
     return False
 
 
-def _environment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a LaTeX environment; the search for its end is bounded."""
-    begins = state.src.startswith("\\begin{", state.bMarks[start] + state.tShift[start])
-    return begins and amsmath_block(state, start, min(end, start + _LONGEST_FORMULA), silent)
+def _bounded(rule: Callable[..., bool], opening: str) -> Callable[..., bool]:
+    """Bound a rule's search for the end of a formula that begins with `opening`."""
+
+    def bounded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        begins = state.src.startswith(opening, state.bMarks[start] + state.tShift[start])
+        return begins and rule(state, start, min(end, start + _LONGEST_FORMULA), silent)
+
+    return bounded
 
 
 def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
