@@ -88,7 +88,7 @@ def checked_base_url(text: str) -> str:
     parts = urlsplit(text) if is_web_address(text) else None
     if parts is None or "@" in parts.netloc:
         shown = without_password(text)
-        message = f"base URL {shown!r}: not an http or https URL such as https://book.example/docs"
+        message = f"address {shown!r}: not an http or https URL such as https://book.example/docs"
         raise InputError(message)
     if not parts.netloc.isascii():
         parts = parts._replace(netloc=in_ascii(parts.netloc))

@@ -80,7 +80,8 @@ WRONG = {
     "ingest empty": "empty: ",
     "ingest latin": "page.md:3: not UTF-8",
     f"ingest {'long' * 1_000}": "long: ",  # too long; from Python 3.14 on, no such file
-    "ingest tiny --base-url notaurl": "base URL 'notaurl': ",
+    "ingest tiny --base-url notaurl": "address 'notaurl': ",
+    "ingest ftp://e.org": "address 'ftp://e.org': not an http or https URL",
     "ingest tiny --strategy magic": "'magic'",
     "ingest tiny --site word": "'docusaurus', 'mdbook', 'mkdocs', 'myst', 'plain'",
     "ingest tiny --exclude-kinds poem": "unknown kind in 'poem'",

@@ -98,7 +98,7 @@ def test_what_is_no_web_address_is_refused(url: str, run: Run, home: Path) -> No
     refused = run("ingest", home / "a.md", "--base-url", url)
     line = refused.refusal()
     assert "secret" not in refused.err
-    assert line.startswith("textbook-rag ingest: Invalid value for '--base-url': base URL ")
+    assert line.startswith("textbook-rag ingest: Invalid value for '--base-url': address ")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_configured_address_that_is_none_is_left_out(
         (tmp_path / page).write_text("# A\n\nText.\n")
     book = read_folder(tmp_path)
     assert all(document.url.startswith("/") for document in book.documents)
-    (warning,) = [str(one) for one in book.warnings if "base URL" in str(one)]
+    (warning,) = [str(one) for one in book.warnings if "address '" in str(one)]
     assert re.match(rf"{file}: ", warning)
     assert not read_folder(tmp_path, base_url="https://e.org").warnings
 

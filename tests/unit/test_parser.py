@@ -33,6 +33,7 @@ def described(book: Book) -> Iterator[object]:
                 "language": block.language,
                 "terms": list(block.terms),
                 "author_id": block.author_id,
+                "image": block.figure.url if block.figure else "",
             }
             shown = {name: value for name, value in facts.items() if value}
             yield [block.kind.value, block.anchor, block.text, shown]
@@ -72,6 +73,15 @@ def test_a_title_above_text_is_not_a_heading_below_it() -> None:
 def test_a_page_of_sections_without_a_title_is_named_by_its_file() -> None:
     page = read_text("## Ears\n\nThey hear.\n\n## Eyes\n", file="3. Barn owl.md")
     assert (page.title, page.blocks[0].heading_path) == ("3. Barn owl", ("3. Barn owl", "Ears"))
+
+
+def test_a_repository_of_several_books_is_named_by_its_folder(tmp_path: Path) -> None:
+    pages = {f"{one}/{name}.md": "# Owls\n" for one in ("de", "en") for name in ("owls", "SUMMARY")}
+    folder = write_files(tmp_path / "night-birds", {**pages, "README.md": "## One\n\n## Two\n"})
+    book = read_folder(folder)
+    assert book.title == "night-birds"
+    [warning] = book.warnings
+    assert str(warning) == "de/ has SUMMARY.md, also 1 other folder: give one"
 
 
 def test_pages_that_share_a_title_name_their_chapter(tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     With `mark` the span of a built page's block is that of a start tag in the page's bytes,
     (-1, -1) if it has none of its own, and documents have no source.
 
-    BookError if there is nothing to read. FileRefused if a page is too large, not UTF-8 or broken.
+    BookError if there is nothing to read. A page that is too large, not UTF-8 or broken is left
+    out, with a warning.
     """
     folder, edition = _existing(request.folder), request.edition
     own_id = edition.id_of(request.book or book_id_of(book_name(folder)))
@@ -66,7 +67,8 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     opened = next((one for one in found if one.edition == edition), found[0])
     documents: Sequence[Document] = list(reader.read(opened, advance))
     if not documents:
-        raise BookError("no text found: give the folder that holds the book's pages", str(folder))
+        why = next(map(str, reader.warnings()), "give the folder that holds the book's pages")
+        raise BookError(f"no text found: {why}", str(folder))
     left_out = {
         reason: [one for one in names if one not in reader.included]
         for reason, names in opened.left_out.items()
@@ -78,9 +80,10 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
         warnings += repeated
     documents = _with_chapters(documents)
     # A page that opens a book, or is all of it, has the book's title; "Introduction" is none.
-    first = documents[0].file.rpartition("/")[2].lower()
+    first, own = documents[0].file.rpartition("/")[2].lower(), documents[0].title
     opens = len(documents) == 1 or first.startswith(("index.", "readme."))
-    title = opened.title or (documents[0].title if opens else book_name(folder))
+    opens = opens and own.lower() not in ("index", "readme")
+    title = opened.title or (own if opens else book_name(folder))
     return replace(_book(own_id, title, opened, documents), warnings=tuple(warnings))
 
 

@@ -28,6 +28,8 @@ _MOST_TERMS = 30
 _NAMED = 5
 """Files that a warning names."""
 _WORD = re.compile(r"\w+")
+_BETWEEN_WORDS = re.compile(r"(?<=[^\W_])_+(?=[^\W_])|(?<=[^\W\d_])-(?=[^\W\d_])")
+"""What stands for blanks in a file's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft], *, is_built: bool) -> str
         is_only = is_above and all(one.level > first.level for one in headings[1:])
         if is_top or (not info.title and (is_built or is_only or first.level == 1)):
             return first.text
-    return info.title or PurePosixPath(info.file).stem
+    return info.title or _BETWEEN_WORDS.sub(" ", PurePosixPath(info.file).stem)
 
 
 def _block(info: PageInfo, draft: Draft, section: Section, span: Span, *, is_built: bool) -> Block:

@@ -17,7 +17,7 @@ from app.adapters.reading.source_files import SourceFiles, front_matter
 from app.adapters.reading.themes import fallback
 from app.adapters.reading.tree import INLINE, marked, page_tree, parse, show_console
 from app.domain.document import Document, Site, SourceWarning
-from app.domain.errors import BookError
+from app.domain.errors import BookError, FileRefused
 from app.domain.links import BuiltPage, PageText
 from app.domain.reading_budget import BUDGET, check_size
 from app.domain.urls import encoded_url
@@ -46,22 +46,28 @@ class PageReader:
     _first_unknown: SourceWarning | None = field(default=None, init=False)
 
     def read(self, book: OpenedBook, advance: Advance) -> Iterator[Document]:
-        """Yield the pages that have text; built ones without are counted."""
+        """Yield the pages that have text; built ones without, and refused ones, are warned of."""
         empty: list[str] = []
         for page in book.pages:
-            is_built = page.file.lower().endswith(PAGE_SUFFIXES)
-            if is_built:
-                read = self._built_page(page)
+            try:
+                read = self._page(page, book)
+            except FileRefused as error:
+                problem = f"{error.problem} (page left out)"
+                self._warnings.append(SourceWarning(problem, page.file, error.line))
             else:
-                source = self.files.text(page.file)
-                read = self.markdown(page, source, Site(book.site), book.base_url)
-            if read is not None:
-                yield read
-            elif is_built:
-                empty.append(page.file)
+                if read is not None:
+                    yield read
+                elif page.file.lower().endswith(PAGE_SUFFIXES):
+                    empty.append(page.file)
             advance(1)
         if empty:
             self._warnings.append(left_out_warning("no text if scripts do not run", empty))
+
+    def _page(self, page: PageInfo, book: OpenedBook) -> Document | None:
+        if page.file.lower().endswith(PAGE_SUFFIXES):
+            return self._built_page(page)
+        source = self.files.text(page.file)
+        return self.markdown(page, source, Site(book.site), book.base_url)
 
     def _built_page(self, info: PageInfo) -> Document | None:
         html = self.files.data(info.file)
@@ -88,11 +94,23 @@ class PageReader:
         self._note_unknown(unknown, source, info.file)
         info = replace(info, title=str(front.get("title") or info.title))
         root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
-        # Other generators move images when they build the site.
-        keeps_images = site in (Site.PLAIN, Site.MDBOOK)
-        _resolve_images(root, info.url if keeps_images else "", base_url)
+        if site is Site.MYST and info.url.endswith(".html"):
+            self._move_images(root)
+        # Docusaurus and mystmd move images to names that only the built site has.
+        knows_images = site in (Site.PLAIN, Site.MDBOOK) or (
+            site is Site.MKDOCS and info.url[-1:] == "/"
+        )
+        _resolve_images(root, info.url if knows_images else "", base_url)
         document = self._document(info, next(root.iter("main")), source)
         return replace(document, html=html) if document is not None else None
+
+    def _move_images(self, content: HtmlElement) -> None:
+        """Give images the addresses that Sphinx moves them to, if no two have the same name."""
+        for image in content.iter("img"):
+            source = image.get("src") or ""
+            name = source.rpartition("/")[2]
+            if "://" not in source and self.files.has(self.files.found(unquote(name))):
+                image.set("src", f"/_images/{name}")
 
     def _document(
         self, info: PageInfo, main: HtmlElement, source: str | None, shown: PageText | None = None
@@ -112,6 +130,7 @@ class PageReader:
     def _include(self, name: str) -> str | None:
         """Return the text of a file that a page includes; None if it cannot be read."""
         try:
+            name = self.files.found(name)
             text = self.files.settings(name)
         except BookError:
             return None
@@ -120,7 +139,7 @@ class PageReader:
         if name not in self.included:
             self._warnings += prompt_injections(text, name)
         self.included.add(name)
-        return text
+        return text[front_matter(text, name)[1] :] if name.endswith(".md") else text
 
     def _note_unknown(self, unknown: Sequence[str], source: str, file: str) -> None:
         self._unknown += len(unknown)
@@ -128,7 +147,7 @@ class PageReader:
             own = [one for one in dict.fromkeys(unknown) if one in source]  # its blanks may differ
             first = min(own or unknown, key=source.find)
             line = source.count("\n", 0, source.find(first)) + 1 if own else 0
-            self._first_unknown = SourceWarning(first[:80], file, line)
+            self._first_unknown = SourceWarning(" ".join(first.split())[:80], file, line)
 
     def warnings(self) -> list[SourceWarning]:
         """Return the warnings, with one for all places that need the built site."""

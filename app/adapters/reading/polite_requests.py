@@ -91,7 +91,8 @@ class PoliteRequests:
                 async with asyncio.timeout(_SECONDS):
                     response, body = await self._get(url, most, headers)
             except (httpx.RequestError, httpx.InvalidURL, UnicodeError, TimeoutError) as error:
-                reason = str(error) or type(error).__name__
+                # Without the number that the system gives it: "[Errno -2] ..."
+                reason = str(error).rpartition("] ")[2] or type(error).__name__
                 continue
             if response.status_code < 500 and response.status_code != 429:
                 return response, body

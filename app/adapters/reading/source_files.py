@@ -2,7 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
 
@@ -63,6 +65,22 @@ class SourceFiles:
             for file in sorted(files):
                 if not file.startswith("."):
                     yield file if below == "." else f"{below}/{file}"
+
+    def found(self, name: str) -> str:
+        """Return the only file whose path ends with this one; the name itself if there are others.
+
+        So the folders from which a generator includes files need not be known.
+        """
+        same = self._by_last_name.get(name.rpartition("/")[2], ())
+        paths = [one for one in same if f"/{one}".endswith(f"/{name}")]
+        return paths[0] if len(paths) == 1 else name
+
+    @cached_property
+    def _by_last_name(self) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for path in self._resolved.rglob("*"):
+            found[path.name].append(path.relative_to(self._resolved).as_posix())
+        return found
 
     def refuse(self, name: str, reason: str) -> None:
         warning = SourceWarning(reason, shown_name(name), 0)

@@ -1,4 +1,4 @@
-"""The files that a page of mdBook or MkDocs includes, whole or in part."""
+"""The files that a page of mdBook, MkDocs, GitBook or Hugo includes, whole or in part."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -12,6 +12,10 @@ INCLUDES = {
     Site.MDBOOK: re.compile(rf"(?<!\\)(?P<indent>)\{{\{{\s*#\w*include\s+{_FILE}\}}\}}"),
     Site.MKDOCS: re.compile(
         rf"^(?P<indent>[ \t]*)(?:-+8<-+ [\"']|\{{[*!]>? *){_FILE}\}}?", re.MULTILINE
+    ),
+    Site.PLAIN: re.compile(
+        r"^(?P<indent>[ \t]*)\{{1,2}% *include +\"(?P<file>[^\s\"%]+\.md)\"(?P<part>) *%\}{1,2}",
+        re.MULTILINE,
     ),
 }
 """Lines or, with mdBook, places of a line that stand for a file or a part of it."""
@@ -34,7 +38,8 @@ def with_includes(
         return lines
 
     def content(found: re.Match[str]) -> str:
-        name = normpath(join(dirname(file) if site is Site.MDBOOK else "", found["file"]))
+        folder = "" if site is Site.MKDOCS else dirname(file)
+        name = normpath(join(folder, found["file"])).lstrip("/")
         text = include(name)
         part = _part(text, found["part"]) if text is not None else None
         if part is None:

@@ -12,7 +12,9 @@ from markdown_it.token import Token
 
 from app.adapters.reading.markdown.unresolved import inline_html
 
-_CALLOUT = re.compile(r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]*)?\][+-]?[ \t]*(?P<title>[^\n]*)\n?")
+_CALLOUT = re.compile(
+    r"\[!(?P<name>[\w-]{1,40})(?:\|[^\]\n]*)?\](?P<fold>[+-]?)[ \t]*(?P<title>[^\n]*)\n?"
+)
 _LINK = re.compile(
     r"(?P<embeds>!?)\[\[(?=[^\[\]|\n]{0,200}[^\W\d])(?P<target>[^\[\]|\n]{1,200}?)"
     r"(?:\\?\|(?P<label>[^\[\]\n]{0,200}))?\]\](?![(\[])"
@@ -40,10 +42,13 @@ def _callouts(state: StateCore) -> None:
             found = _CALLOUT.match(inside[1].content) if is_text else None
             tags.append("aside" if found else token.tag)
             if found:
-                token.attrSet("class", f"admonition {found['name'].lower()}")
+                name = found["name"].lower()
+                token.attrSet("class", f"admonition {name}")
                 inside[1].content = inside[1].content[found.end() :]
-                shown = inline_html(state.md, found["title"] or found["name"].title(), state.env)
-                title = f'<p class="admonition-title label">{shown}</p>'
+                shown = inline_html(state.md, found["title"] or name.title(), state.env)
+                # A title hides a hint like a solution; this one is a tip, unless it is folded.
+                is_tip = name == "hint" and found["fold"] != "-"
+                title = f'<p class="{"" if is_tip else "admonition-title"} label">{shown}</p>'
                 result.append(Token("html_block", "", 0, content=title))
         if token.type.startswith("blockquote"):
             token.tag = tags[-1] if token.nesting > 0 else tags.pop()

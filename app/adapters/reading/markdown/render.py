@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from html import escape
+from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import Any
 
@@ -14,12 +15,14 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock, list_block, paragraph
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline, emphasis
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 from mdit_py_plugins.amsmath import amsmath_block, amsmath_plugin
 from mdit_py_plugins.attrs import attrs_block_plugin, attrs_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.dollarmath.index import math_block_dollar
 from mdit_py_plugins.gfm import gfm_plugin
 from mdit_py_plugins.myst_blocks import myst_block_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
@@ -59,7 +62,7 @@ _CODE_LANGUAGE = re.compile(r"\A#!\w+ ")
 _NO_BREAK = re.compile(r"^( {0,3}#{1,6})\xa0", re.MULTILINE)
 """A heading's mark before a blank that does not break, as Macs write it by mistake."""
 _LINE_END = re.compile(r"\r\n?|\n")
-_INFO = re.compile(r"^\{?\.?(?P<language>[\w+#.-]+)(?![\w+#.=-])")
+_INFO = re.compile(r"^\{?\.?(?:language-)?(?P<language>[\w+#.-]+)(?![\w+#.=-])")
 _TITLE = re.compile(r"(?:title|caption|file|filename)=(?:\"([^\"]+)\"|'([^']+)')")
 _HIGHLIGHT = re.compile(
     r"^[^\n]*(?://|#|--|\{?/\*|<!--)\s*highlight-(?:next-line|start|end)\b[^\n]*\n?", re.MULTILINE
@@ -67,6 +70,9 @@ _HIGHLIGHT = re.compile(
 """Docusaurus's comments that mark lines of a listing."""
 _MARKUP = re.compile(r"[\n!$&*<@\[\\\]_`{~]")
 """The characters with which mark-up within a line begins; others are skipped at once."""
+_NO_BLANKS = re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]")
+"""A letter or sign of Chinese, Japanese or Korean."""
+_RELATIVE = re.compile(r"(?![a-z][a-z\d+.-]*:|/|#)", re.I)
 _CODE_ROLES = frozenset("code kbd command file program option samp".split())
 _TEXT_ROLES = frozenset("sub sup abbr term doc download dfn emphasis".split())
 _MOST_INDENT = 3
@@ -125,6 +131,16 @@ def _without_marks(state: StateCore) -> None:
         before = token.type
 
 
+def _beside_the_file(state: StateCore) -> None:
+    """Give images the addresses that MkDocs does: those of `owls.md` are not below `owls/`."""
+    is_index = PurePosixPath(state.env["file"].lower()).stem in ("index", "readme")
+    parts = [] if is_index else [part for one in state.tokens for part in one.children or ()]
+    for image in parts:
+        src = str(image.attrs.get("src", ""))
+        if image.type == "image" and _RELATIVE.match(src):
+            image.attrs["src"] = f"../{src}"
+
+
 def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> None:
     for token in tokens:
         if token.map is None or token.nesting < 0 or token.type == "inline":
@@ -149,14 +165,16 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         .disable(["gfm_autolink_www", "gfm_autolink_protocol", "gfm_autolink_email"])
     )
     md.inline.terminator_re = _MARKUP
+    md.inline.ruler.at("emphasis", _emphasis)
     md.use(tags_plugin).use(unresolved_plugin, is_mdx)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
     if site is Site.MKDOCS:  # elsewhere, `\\(` is an escaped bracket
         md.use(texmath_plugin, delimiters="brackets")
-    if site is not Site.MDBOOK:
-        md.use(dollarmath_plugin, allow_space=site is Site.MYST, allow_digits=False,
-               double_inline=True).use(amsmath_plugin)  # fmt: skip
-        md.block.ruler.at("amsmath", _environment)
+        md.core.ruler.push("images", _beside_the_file)
+    md.use(dollarmath_plugin, allow_space=site is Site.MYST, allow_digits=False,
+           double_inline=True).use(amsmath_plugin)  # fmt: skip
+    md.block.ruler.at("amsmath", _bounded(amsmath_block, "\\begin{"))
+    md.block.ruler.at("math_block", _bounded(math_block_dollar(allow_blank_lines=True), "$$"))
     if is_mdx:
         md.disable("code")  # MDX has no indented code
         ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
@@ -172,6 +190,21 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
     for name, rule in _RULES.items():
         md.add_render_rule(name, rule)
     return md
+
+
+def _emphasis(state: StateInline, silent: bool) -> bool:
+    """Read asterisks between a sign and a letter of a script without blanks as their author meant.
+
+    By CommonMark, those behind a bracket end nothing if a letter follows them at once.
+    """
+    start = state.pos
+    if not emphasis.tokenize(state, silent):
+        return False
+    before, behind = state.src[max(start - 1, 0) : start], state.src[state.pos : state.pos + 1]
+    for one in state.delimiters[start - state.pos :] if state.src[start] == "*" else ():
+        one.open = one.open or (_NO_BLANKS.match(before) is not None and bool(behind.strip()))
+        one.close = one.close or (_NO_BLANKS.match(behind) is not None and bool(before.strip()))
+    return True
 
 
 def _indented(
@@ -193,10 +226,14 @@ def _within_budget(state: StateBlock, start: int, _end: int, _silent: bool) -> b
     return False
 
 
-def _environment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a LaTeX environment; the search for its end is bounded."""
-    begins = state.src.startswith("\\begin{", state.bMarks[start] + state.tShift[start])
-    return begins and amsmath_block(state, start, min(end, start + _LONGEST_FORMULA), silent)
+def _bounded(rule: Callable[..., bool], opening: str) -> Callable[..., bool]:
+    """Bound a rule's search for the end of a formula that begins with `opening`."""
+
+    def bounded(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        begins = state.src.startswith(opening, state.bMarks[start] + state.tShift[start])
+        return begins and rule(state, start, min(end, start + _LONGEST_FORMULA), silent)
+
+    return bounded
 
 
 def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
@@ -209,7 +246,8 @@ def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env
         code = _HIDDEN_RUST.sub("", code)
     if site is Site.DOCUSAURUS and "highlight-" in code:
         code = _HIGHLIGHT.sub("", code)
-    if pattern := INCLUDES.get(site):  # of files that cannot be read
+    pattern = INCLUDES.get(site)
+    if pattern and site is not Site.PLAIN:  # of files that cannot be read
         env["unknown"] += [one.group().strip() for one in pattern.finditer(code)]
         code = pattern.sub(lambda one: normpath(f"/{one['file']}")[1:], code)
     attributes = RendererHTML.renderAttrs(token)
@@ -220,12 +258,14 @@ def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env
     return f'{shown}<figure class="code">{listing}</figure>\n'
 
 
-def _formula(_: object, tokens: Sequence[Token], index: int, *_options: object) -> str:
+def _formula(_: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
     token = tokens[index]
     display = "0" if token.type in ("math_inline", "math_single") else "1"
     token.attrs.pop("class", None)
-    tex = escape(token.content.strip())
-    formula = f'<{FORMULA} display="{display}">{tex}</{FORMULA}>'
+    tex = token.content.strip()
+    if env["site"] is Site.MDBOOK:  # for MathJax, its authors escape the end of a line
+        tex = tex.replace(r"\\\\", r"\\")
+    formula = f'<{FORMULA} display="{display}">{escape(tex)}</{FORMULA}>'
     return f"<p{RendererHTML.renderAttrs(token)}>{formula}</p>\n" if token.block else formula
 
 

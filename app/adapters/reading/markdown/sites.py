@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from html import unescape
 from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
 
@@ -10,7 +11,7 @@ from app.adapters.reading.documents import OpenedBook, PageInfo
 from app.adapters.reading.markdown.generators import READERS, Facts
 from app.adapters.reading.source_files import SourceFiles
 from app.adapters.reading.table_of_contents import UNLISTED, Entry, listed_pages
-from app.domain.characters import is_well_formed
+from app.domain.characters import counted, is_well_formed
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError, InputError
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
@@ -112,12 +113,14 @@ def _built_beside(files: SourceFiles) -> list[SourceWarning]:
 
 
 def _configured_below(files: SourceFiles) -> list[SourceWarning]:
-    """Name the only folder with a configuration, as of a repository whose book is in a part."""
+    """Name a folder with a configuration, as of a repository whose book is in a part or that has
+    one in each language.
+    """
     names = [name for known in _TABLES["configurations"].values() for name in known]
     below = sorted(path for name in names for path in files.root.glob(f"*/{name}"))
-    folders = {path.parent.name for path in below}
-    message = f"{below[0].parent.name}/ has {below[0].name}: give that folder" if below else ""
-    return [SourceWarning(message, "", 0)] if len(folders) == 1 else []
+    more = len({path.parent for path in below}) - 1
+    which = f", also {counted(more, 'other folders')}: give one" if more else ": give that folder"
+    return [SourceWarning(f"{one.parent.name}/ has {one.name}{which}", "", 0) for one in below[:1]]
 
 
 def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:
@@ -138,7 +141,8 @@ def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:
         name = known.get(normpath(entry.target.lstrip("/")) if entry.target else "")
         if name is None and "://" not in entry.target:
             files.refuse(entry.target, "listed in the contents, but no page that can be read")
-        entries.append(entry._replace(target=name or ""))
+        title = " ".join(unescape(entry.title).split())  # MkDocs' may have entities
+        entries.append(entry._replace(title=title, target=name or ""))
     return listed_pages({"": entries})
 
 

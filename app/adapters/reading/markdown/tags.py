@@ -44,6 +44,7 @@ _LONGEST = 20_000
 def tags_plugin(md: MarkdownIt) -> None:
     """Read lines of tags alone as tags, so that the lines between them are Markdown."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
+    md.block.ruler.before("code", "inside_html", _inside_html)
     md.block.ruler.before("html_block", "tag_line", _tag_line, ends)
     md.block.ruler.at("html_block", _html_block, ends)
     md.inline.ruler.before("html_inline", "tag", _tag_inline)
@@ -80,6 +81,20 @@ def _attribute(found: re.Match[str]) -> str:
             return ""
         value = text[text.lastindex or 0]
     return f' {name}="{escape(value)}"'
+
+
+def _inside_html(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Take the indent from lines that are indented like code right behind HTML: they are of it."""
+    last = state.tokens[-1] if state.tokens else None
+    if silent or not last or last.type != "html_block" or not state.is_code_block(start):
+        return False
+    indent, line = state.sCount[start] - state.blkIndent, start
+    while last.map and last.map[1] == start and line < end and not state.isEmpty(line):
+        state.sCount[line] = max(
+            state.sCount[line] - indent, min(state.sCount[line], state.blkIndent)
+        )
+        line += 1
+    return False
 
 
 def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:

@@ -23,7 +23,7 @@ _SILENT = (
 )
 """Within a line: comments of MDX, attribute lists of kramdown and at its end those of MkDocs, marks
 around text as it is."""
-_UNKNOWN = r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}"
+_UNKNOWN = r"\{\{[<%][^{}]{0,400}[%>]\}\}|\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}"
 TEMPLATE = re.compile(_UNKNOWN)
 _DESTINATION = re.compile(
     rf"(?:[^\s(){{}}<>]*+(?:{_UNKNOWN}))++[^\s(){{}}<>]*+"
@@ -47,7 +47,7 @@ _IN_MDX = re.compile(
 """With the expressions of MDX; one that is a blank is often written at the end of a line."""
 _ID = re.compile(r"\{[^{}]*#([^\s{}]+)")
 _LINE = re.compile(
-    r"(?:\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^|:end_tab:"
+    r"(?:\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^+|:(?:begin|end)_tab:[^\n]*"
     r"|\{% *(?:raw|endraw|comment|endcomment) *%\}"
     r"|(?P<unknown>\{\{[^{}]*\}\}|\{%(?:(?!%\}).)*%\}|-{1,2}8<-{1,2} .*|\{([*!]).*\2\}))\s*$",
     re.IGNORECASE,
@@ -57,6 +57,7 @@ of tabs; templates and files that cannot be read."""
 _ROLE = re.compile(r"(?<![\w:]):[A-Za-z][\w+-]*:\Z")
 _ROLE_TEXT = re.compile(r"`[^`\n]+`")
 """A role as reStructuredText and d2lbook write it: :numref:`figure`."""
+_FOOTNOTE = re.compile(r"\[\^[^\[\]\s]{1,100}\]")
 _MODULE = re.compile(
     r"(?:import|export)\s.*?(?=\n[ \t]*\n|\Z)|\{/\*.{0,4000}?\*/\}[ \t]*(?=\n|\Z)", re.DOTALL
 )
@@ -152,4 +153,5 @@ def _role(state: StateInline, silent: bool) -> bool:
 def inline_html(md: MarkdownIt, text: str, env: EnvType) -> str:
     """Render a title or cell, without the footnotes, which are at the end of the page."""
     keys = ("unknown", "site", "file", "mdx", "references")
-    return str(md.renderInline(text, {key: env[key] for key in keys if key in env}))
+    known = {key: env[key] for key in keys if key in env}
+    return str(md.renderInline(_FOOTNOTE.sub("", text), known))
