@@ -20,7 +20,9 @@ from app.domain.errors import BookError, FileRefused
 from app.domain.urls import encoded_url
 
 PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
-_ASSET = re.compile(r"(?:^|/)(?:\.|(?:_static|_sources|_images|_downloads|site_libs|node_modules)/)")
+_ASSET = re.compile(
+    r"(?:^|/)(?:\.|(?:_static|_sources|_images|_downloads|site_libs|node_modules)/)"
+)
 _TITLE_PARTS = re.compile(r"\s+(?:\||-|–|—|·|::)\s+|\s*‣\s*")
 NO_TEXT = "a home page without text of its own"
 REPEATED = "the same text is on other pages"
@@ -239,6 +241,6 @@ def site_title(pages: Sequence[PageFacts]) -> str:
 
 
 def _title_parts(title: str) -> list[str]:
-    """Split a page's title; "Owls: Eyes" has parts only if nothing else separates any."""
+    """Split a page's title; of "Owls: Eyes" only the first part may be the site's."""
     parts = _TITLE_PARTS.split(title)
-    return parts if parts[1:] else title.split(": ", 1)
+    return parts if parts[1:] else [title.partition(": ")[0]]
