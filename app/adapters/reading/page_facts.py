@@ -186,8 +186,7 @@ def _target(link: HtmlElement, file: str, folder: str, seen: Set[str]) -> str:
     href = link.get("href", "#").strip()
     around = " ".join(one.get("class") or "" for one in (link, *link.xpath("parent::li")))
     # Zensical, Sphinx and the Carpentries show the current page in its table of contents so.
-    is_current = not {"current", "current-chapter"}.isdisjoint(around.lower().split())
-    if not href or (href == "#" and is_current):
+    if not href or (href == "#" and {"current", "current-chapter"} & {*around.lower().split()}):
         return file
     target = resolved(href, folder)
     return "" if "#" in href and target in seen else target

@@ -87,9 +87,9 @@ def in_sections(drafts: Sequence[Draft], title: str) -> Iterator[tuple[Draft, Se
         level, before = 0 if is_page else draft.level, above[-1]
         while above[-1].level >= level:
             before = above.pop()
-        beside = above[-1], *((before,) if before.level == level else ())
-        is_by_exercises = any(BlockKind.EXERCISE in (one.holds, one.item) for one in beside)
-        above.append(_section(draft, level, above[-1], is_by_exercises=is_by_exercises))
+        near = (above[-1], before)
+        by_exercises = any(BlockKind.EXERCISE in (one.holds, one.item) for one in near)
+        above.append(_section(draft, level, above[-1], by_exercises=by_exercises))
         yield draft, above[-1]
     yield from _typed(run, above[-1])
 
@@ -116,9 +116,9 @@ def _with_captions(drafts: Sequence[Draft]) -> list[Draft]:
     return joined
 
 
-def _section(heading: Draft, level: int, parent: Section, *, is_by_exercises: bool) -> Section:
+def _section(heading: Draft, level: int, parent: Section, *, by_exercises: bool) -> Section:
     text, own = heading.text, _named(_SECTIONS, heading.text)
-    own = own or (_named(_BY_EXERCISES, text) if is_by_exercises else None)
+    own = own or (_named(_BY_EXERCISES, text) if by_exercises else None)
     entries = parent.holds is BlockKind.GLOSSARY_ENTRY and parent.item is None and len(text) > 1
     is_item = own is None and (entries or parent.holds is BlockKind.EXERCISE)
     item = _named(_ITEMS, text) or (parent.holds if is_item else None)

@@ -17,8 +17,7 @@ from app.adapters.reading.documents import PageInfo
 
 UNLISTED = "not in the table of contents: list them in the site's navigation to have them read"
 _PART = re.compile(
-    r"part|unit|volume|book|module|(?:front|back)\s?matter|appendi|(?:chapter|lesson|lecture)s\b",
-    re.IGNORECASE,
+    r"part|unit|volume|book|module|(?:front|back) ?matter|appendi|(?:chapter|lecture)s\b", re.I
 )
 _COMMONMARK = MarkdownIt("commonmark")
 _FILE_KEYS = ("file", "local", "root", "url", "link", "pattern", "glob")
