@@ -46,6 +46,11 @@ _CODE_GROUP = f"""
 <div class="blocks"><div class="active">x</div><div id="y"><pre id="b">{_TEXT}</pre></div></div>
 </div>
 """
+_COLLAPSED = f"""
+<style>.collapse:not(.show) {{ display: none }}</style>
+<button aria-controls="x" aria-expanded="false" onclick="x.className = 'show'">Solution</button>
+<div class="collapse" id="x"><p id="b">{_TEXT}</p></div>
+"""
 _SCROLLED = (
     "<div style='height:150px;overflow:auto'>"
     f"{'<p>Bats.</p>' * 50}<p id=b>{_TEXT}</p>{'<p>Bats.</p>' * 9}</div>"
@@ -67,6 +72,7 @@ _CODE = "def owl():\n    return 'hoot'"
         pytest.param(_TABS, _SEES, "", "b", id="tabs of Docusaurus"),
         pytest.param(_RADIO_TABS, _SEES, "", "b", id="tabs of MkDocs"),
         pytest.param(_CODE_GROUP, _SEES, "", "b", id="tabs of VitePress"),
+        pytest.param(_COLLAPSED, _SEES, "", "b", id="collapse of Bootstrap"),
         pytest.param(_SCROLLED, _SEES, "", "b", id="within what scrolls"),
         pytest.param(_FORMULA, "So $E = mc^2$ holds.", "", "a", id="formula"),
         pytest.param(f"<pre id=a>{_CODE}</pre>", _CODE, "", "a", id="code"),

@@ -13,7 +13,7 @@ _LANGUAGE = re.compile(
 """Classes that name a language: those of pandoc are "sourceCode python"."""
 _NO_LANGUAGE = frozenset(
     "text plaintext none default source highlight console-output output txt nohighlight "
-    "plain wrapper notranslate".split()
+    "plain wrapper notranslate myst-ansi ipythontb ipynb".split()
 )
 _OTHER_NAMES = {"ipython3": "python", "ipython": "python", "sourcecode": ""}
 _LINE_TAGS = ("div", "p", "li", "tr")

@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -164,10 +164,12 @@ def _entries(menus: Sequence[HtmlElement], theme: Theme, file: str, folder: str)
         for key in ("label", "nest", "number")
     )
     pending = [(menu, 0) for menu in reversed(outer)]
+    seen = {file}
     while pending:
         element, depth = pending.pop()
         if element in labels:
-            target = _target(element, file, folder)
+            target = _target(element, file, folder, seen)
+            seen.add(target)
             number, title = _numbered(element, numbers)
             is_label = not target and (element.get("href") or "#") == "#"
             if _STEP.search(title):
@@ -179,13 +181,15 @@ def _entries(menus: Sequence[HtmlElement], theme: Theme, file: str, folder: str)
         pending += [(child, deeper) for child in reversed(element) if isinstance(child.tag, str)]
 
 
-def _target(link: HtmlElement, file: str, folder: str) -> str:
+def _target(link: HtmlElement, file: str, folder: str, seen: Set[str]) -> str:
+    """Return the page that an entry leads to; "" if it is to a section of one of those `seen`."""
     href = link.get("href", "#").strip()
     around = " ".join(one.get("class") or "" for one in (link, *link.xpath("parent::li")))
-    # Zensical and Sphinx link the current page in its table of contents so.
-    if not href or (href == "#" and "current" in around.lower().split()):
+    # Zensical, Sphinx and the Carpentries show the current page in its table of contents so.
+    if not href or (href == "#" and {"current", "current-chapter"} & {*around.lower().split()}):
         return file
-    return "" if "#" in href else resolved(href, folder)
+    target = resolved(href, folder)
+    return "" if "#" in href and target in seen else target
 
 
 def _numbered(element: HtmlElement, numbers: set[HtmlElement]) -> tuple[int, str]:

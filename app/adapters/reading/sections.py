@@ -25,7 +25,13 @@ def _patterns(table: str, before: str = "") -> _Patterns:
     }
 
 
-_SECTIONS = _patterns("section", r"(?:\d[\d.]*[.:)]?\s+)?")
+_SECTIONS = _patterns(
+    "section",
+    r"(?:\d[\d.]*[.:)]?\s+|(?:appendix|anhang|annexe|apéndice)\s\w\s?[^\w\s]?\s"
+    r"|(?-i:[B-HJ-Z]|[A-Z]\.)[\d.]*\s)?",
+)
+"""Behind a number: "4.2", "Appendix A —", "C.1"; "A" alone may be the article."""
+_BY_EXERCISES = _patterns("by exercises", r"(?:\d[\d.]*[.:)]?\s+)?")
 _ITEMS, _TITLES, _PARAGRAPHS = map(_patterns, ("item", "title", "paragraph"))
 _LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
 _MAX_CAPTION = 600
@@ -78,10 +84,12 @@ def in_sections(drafts: Sequence[Draft], title: str) -> Iterator[tuple[Draft, Se
         yield from _typed(run, above[-1])
         run = []
         is_page = draft is page or (draft.level == 1 and draft.text == title)
-        level = 0 if is_page else draft.level
+        level, before = 0 if is_page else draft.level, above[-1]
         while above[-1].level >= level:
-            above.pop()
-        above.append(_section(draft, level, above[-1]))
+            before = above.pop()
+        near = (above[-1], before)
+        by_exercises = any(BlockKind.EXERCISE in (one.holds, one.item) for one in near)
+        above.append(_section(draft, level, above[-1], by_exercises=by_exercises))
         yield draft, above[-1]
     yield from _typed(run, above[-1])
 
@@ -108,11 +116,14 @@ def _with_captions(drafts: Sequence[Draft]) -> list[Draft]:
     return joined
 
 
-def _section(heading: Draft, level: int, parent: Section) -> Section:
+def _section(heading: Draft, level: int, parent: Section, *, by_exercises: bool) -> Section:
     text, own = heading.text, _named(_SECTIONS, heading.text)
+    own = own or (_named(_BY_EXERCISES, text) if by_exercises else None)
     entries = parent.holds is BlockKind.GLOSSARY_ENTRY and parent.item is None and len(text) > 1
     is_item = own is None and (entries or parent.holds is BlockKind.EXERCISE)
     item = _named(_ITEMS, text) or (parent.holds if is_item else None)
+    if parent.holds is BlockKind.SOLUTION and item is BlockKind.EXERCISE:
+        item = parent.holds  # "Exercise 2" names what is solved
     path = (*parent.path, text) if level else parent.path
     return Section(level, path, heading.element_id or parent.anchor, own or parent.holds, item)
 
@@ -145,6 +156,8 @@ def _items(draft: Draft, kind: BlockKind | None) -> list[Draft]:
         return [replace(draft, kind=own)]
     if kind is BlockKind.REFERENCE and draft.kind is BlockKind.GLOSSARY_ENTRY:
         return [replace(draft, kind=kind, terms=())]  # works by their keys: "[1]"
+    if kind is BlockKind.SOLUTION and draft.kind not in _SEPARATE:
+        return [compose(kind, [one]) for one in draft.items or [draft]]
     if kind is None or not (is_list or draft.kind is BlockKind.PARAGRAPH):
         return [draft]
     items = [*draft.items] or [draft]

@@ -20,7 +20,9 @@ from app.domain.errors import BookError
 from app.domain.urls import encoded_url
 
 PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
-_ASSET = re.compile(r"(?:^|/)(?:\.|(?:_static|_sources|_images|_downloads|node_modules)/)")
+_ASSET = re.compile(
+    r"(?:^|/)(?:\.|(?:_static|_sources|_images|_downloads|site_libs|node_modules)/)"
+)
 _TITLE_PARTS = re.compile(r"\s+(?:\||-|–|—|·|::)\s+|\s*‣\s*")
 NO_TEXT = "a home page without text of its own"
 REPEATED = "the same text is on other pages"
@@ -141,7 +143,7 @@ class _Edition:
 
     def _contents(self, files: Iterable[str]) -> list[PageInfo]:
         """Return the pages that these files and the home page's text list as contents."""
-        shown = {file: self._files[file].navigation for file in files}
+        shown = {one: self._files[one].navigation for one in files if self._files[one].is_page}
         resolved = {navigation: self._resolved(navigation) for navigation in {*shown.values()}}
         own = {file: resolved[navigation] for file, navigation in shown.items()}
         if self._home:
@@ -229,8 +231,14 @@ class _Edition:
 def site_title(pages: Sequence[PageFacts]) -> str:
     """Return the site's title: its declared name, or what the titles of most pages share."""
     named = Counter(page.site_name for page in pages if page.site_name)
-    parts = [_TITLE_PARTS.split(page.title) for page in pages if page.title]
+    parts = [_title_parts(page.title) for page in pages if page.title]
     shared = Counter(one[at] for one in parts for at in {0, len(one) - 1})
     title, count = [*named.most_common(1), *shared.most_common(1), ("", 0)][0]
     is_shared = named or (count > 1 and 2 * count > len(parts))
     return title if is_shared or not pages else pages[0].title
+
+
+def _title_parts(title: str) -> list[str]:
+    """Split a page's title; of "Owls: Eyes" only the first part may be the site's."""
+    parts = _TITLE_PARTS.split(title)
+    return parts if parts[1:] else [title.partition(": ")[0]]

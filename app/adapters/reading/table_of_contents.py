@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -14,7 +16,9 @@ from markdown_it import MarkdownIt
 from app.adapters.reading.documents import PageInfo
 
 UNLISTED = "not in the table of contents: list them in the site's navigation to have them read"
-_PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
+_PART = re.compile(
+    r"part|unit|volume|book|module|(?:front|back) ?matter|appendi|(?:chapter|lecture)s\b", re.I
+)
 _COMMONMARK = MarkdownIt("commonmark")
 _FILE_KEYS = ("file", "local", "root", "url", "link", "pattern", "glob")
 _TITLE_KEYS = ("title", "caption", "label", "text")
@@ -99,8 +103,9 @@ def _lines(entries: Sequence[Entry]) -> list[_Line]:
 def _places(lines: Sequence[_Line], opened: set[tuple[str, ...]]) -> dict[str, PageInfo]:
     """Return the pages of one navigation.
 
-    A section is a part, not a chapter, if it is named as one or groups only chapters. `opened` are
-    the paths of lines with others below, in any navigation.
+    A section is a part, not a chapter, if it is named as one or groups only chapters, and so is
+    any line above chapters that are numbered through. `opened` are the paths of lines with others
+    below, in any navigation.
     """
     parts = {
         line
@@ -108,6 +113,7 @@ def _places(lines: Sequence[_Line], opened: set[tuple[str, ...]]) -> dict[str, P
         if line.is_section
         and (_PART.match(line.entry.title) or all(one.path in opened for one in line.below))
     }
+    parts |= _above_numbered(lines)
     top = [line for line in lines if not line.above]
     if len(top) == 1 and any(one.path in opened for one in top[0].below):
         parts.add(top[0])  # the book itself
@@ -120,6 +126,15 @@ def _places(lines: Sequence[_Line], opened: set[tuple[str, ...]]) -> dict[str, P
             name = chapter.title or chapter.target
             found[file] = PageInfo(file, "", line.entry.title, name, chapter.number)
     return found
+
+
+def _above_numbered(lines: Sequence[_Line]) -> set[_Line]:
+    """Return the lines without a number above several numbers that are nowhere else."""
+    above = [line for line in lines if not line.entry.number]
+    numbers = [{one.entry.number for one in line.below} - {0} for line in above]
+    count = Counter(chain.from_iterable(numbers))
+    pairs = zip(above, numbers, strict=True)
+    return {line for line, own in pairs if len(own) > 1 and all(count[one] == 1 for one in own)}
 
 
 def summary_entries(text: str, *, numbered: bool = False) -> Iterator[Entry]:

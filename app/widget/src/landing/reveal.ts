@@ -1,10 +1,10 @@
-// Open whatever hides an element: details, tabs, `hidden="until-found"`.
+// Open whatever hides an element: details, tabs, what a button opens, `hidden="until-found"`.
 
 /** Return whether anything had to be opened. */
 export function reveal(element: Element): boolean {
   let opened = false;
   for (let each: Element | null = element; each && each !== document.body; each = each.parentElement) {
-    opened = openDetails(each) || openTabPanel(each) || openRadioTab(each) || openUntilFound(each) || opened;
+    opened = openDetails(each) || openTabPanel(each) || openRadioTab(each) || openDisclosure(each) || openUntilFound(each) || opened;
   }
   return opened;
 }
@@ -43,6 +43,15 @@ function openRadioTab(element: Element): boolean {
   if (!(input instanceof HTMLInputElement) || input.checked) return false;
   input.click();
   return true;
+}
+
+/** What a button or tab names as its own and a class hides, as in Bootstrap: call-outs of Quarto, solutions of the Carpentries. */
+function openDisclosure(element: Element): boolean {
+  if (!element.id || element.getClientRects().length > 0) return false;
+  const control = `[aria-controls~="${CSS.escape(element.id)}"]:is([aria-expanded=false], [aria-selected=false])`;
+  const found = document.querySelector<HTMLElement>(control);
+  found?.click();
+  return Boolean(found);
 }
 
 function openUntilFound(element: Element): boolean {
