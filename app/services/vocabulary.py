@@ -136,7 +136,8 @@ def correctable(text: str) -> list[str]:
 
 def accented(word: str, known: Words) -> str:
     """Return the most frequent known word that differs only in accents; "" if there is none."""
-    same = [known[one] for one in known if not one.isascii() and _fold(one) == _fold(word)]
+    near = (one for one in known if len(one) == len(word) and not one.isascii())
+    same = [known[one] for one in near if _fold(one) == _fold(word)]
     return max(same, default=(0, ""))[1]
 
 
