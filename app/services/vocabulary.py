@@ -64,15 +64,20 @@ class BookVocabulary:
     async def corrected(self, question: str, books: BookList) -> str:
         """Return the question with misspelled words replaced by words of these books.
 
-        A question in another language than the books' is unchanged, if it is long enough to detect
-        the language. Raises StorageError.
+        Names and common words only get accents. A question in another language than the books' is
+        unchanged, if it is long enough to detect the language. Raises StorageError.
         """
         language = books.language
         unknown = await self._unknown(question, language, books)
         if not unknown or clearly_another_language(question, language):
             return question
         known = await self._words(books)
-        right = {word: closest(word, known) for word in unknown if word.lower() not in known}
+        misspelled = {word for word in correctable(question) if not self.is_common(word.lower())}
+        right = {
+            word: closest(word, known) if word in misspelled else accented(word, known)
+            for word in unknown
+            if word.lower() not in known
+        }
         return _WORD.sub(lambda match: right.get(match[0]) or match[0], question)
 
     async def cognates(self, question: str, language: str, books: BookList) -> tuple[str, ...]:
@@ -88,9 +93,8 @@ class BookVocabulary:
         return any(self._count_tokens(f" {form}") <= 1 for form in forms)
 
     async def _unknown(self, question: str, language: str, books: BookList) -> list[str]:
-        """Return the correctable words whose term is in none of the books, but common ones."""
-        rare = [word for word in correctable(question) if not self.is_common(word.lower())]
-        terms = {word: self._lexical.terms(word, language) for word in rare}
+        """Return the words whose term is in none of the books."""
+        terms = {word: self._lexical.terms(word, language) for word in long_words(question)}
         every = sorted(frozenset().union(*terms.values()))
         missing = await self._bounds.missing(every, books) if every else set()
         return [word for word, own in terms.items() if own & missing]
@@ -117,13 +121,24 @@ def _merged(vocabularies: Iterable[Words]) -> Words:
     return known
 
 
+def long_words(text: str) -> list[str]:
+    """Return the distinct words of at least `SHORTEST` letters, in order."""
+    return [*dict.fromkeys(one for one in _WORD.findall(text) if len(one) >= SHORTEST)][:MOST]
+
+
 def correctable(text: str) -> list[str]:
     """Return the distinct words that may be misspelled, in order.
 
     Names with an initial capital are left out, unlike "createAsyncThnk".
     """
-    found = dict.fromkeys(word for word in _WORD.findall(text) if len(word) >= SHORTEST)
-    return [word for word in found if word[0].islower() or text.startswith(word)][:MOST]
+    return [one for one in long_words(text) if one[0].islower() or text.startswith(one)]
+
+
+def accented(word: str, known: Words) -> str:
+    """Return the most frequent known word that differs only in accents; "" if there is none."""
+    near = (one for one in known if len(one) == len(word) and not one.isascii())
+    same = [known[one] for one in near if _fold(one) == _fold(word)]
+    return max(same, default=(0, ""))[1]
 
 
 def closest(word: str, known: Words) -> str:

@@ -99,6 +99,9 @@ def test_a_sentence_is_not_shown_without_what_it_announces() -> None:
         ("owls", BlockKind.QUOTE),
         ("Watch this video to see the owls of the night.", BlockKind.ADMONITION),
         ("Visite el sitio de los owls del night.", BlockKind.PARAGRAPH),
+        ("See the notes on owls for details of the night.", BlockKind.PARAGRAPH),
+        ("For owls of the night, see the third part.", BlockKind.PARAGRAPH),
+        ("Click on this simulation of owls of the night.", BlockKind.ADMONITION),
     ],
 )
 def test_a_paragraph_that_tells_nothing_is_shown_only_if_there_is_no_other(
@@ -109,6 +112,11 @@ def test_a_paragraph_that_tells_nothing_is_shown_only_if_there_is_no_other(
     assert shown.text == told.text
     (shown,) = extracted("owls of the night", nothing).passages
     assert shown.text == text
+
+
+def test_a_sentence_that_tells_what_to_see_to_is_shown() -> None:
+    told, other = in_section("To find owls at night, see if mice hide.", "told"), passage("Owls.")
+    assert extracted("owls at night", other, told).passages[0].text == told.text
 
 
 def test_of_a_long_lead_in_the_last_sentence_is_shown_unless_it_answers_itself() -> None:
@@ -142,6 +150,13 @@ def test_the_rest_of_a_sentence_after_a_block_is_shown_with_all_of_it() -> None:
     rest = passage("in which each owl has mice.", "p-rest")
     (shown,) = extracted("Which mice has each owl?", begun, law, rest).passages
     assert shown.paragraph_ids == ("p-begun", "p-law", "p-rest")
+
+
+def test_a_sentence_with_formulas_that_are_paragraphs_is_shown_whole() -> None:
+    texts = "The pull of an owl is $m$", "times $g$", ", where each mouse has $m$", "grams."
+    told = [passage(text, f"p-{at}") for at, text in enumerate(texts)]
+    (shown,) = extracted("What has each mouse?", *told).passages
+    assert shown.paragraph_ids == ("p-0", "p-1", "p-2", "p-3")
 
 
 def test_a_title_above_a_table_is_shown_with_it() -> None:

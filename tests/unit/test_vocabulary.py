@@ -89,6 +89,21 @@ def test_a_common_word_that_the_book_lacks_is_no_misspelling(
     assert found.searched_for == searched_for
 
 
+@pytest.mark.parametrize(
+    ("question", "searched_for"),
+    [
+        ("What did Kohler see in owls?", "What did Köhler see in owls?"),
+        ("What did Kahler see in owls?", ""),  # another name
+        ("a resume of owls", "a résumé of owls"),  # " resume" is one token
+    ],
+)
+def test_names_and_common_words_only_get_the_accents_of_the_book(
+    question: str, searched_for: str
+) -> None:
+    found, _ = ask(question, "Köhler wrote a résumé of what he saw in owls.", token_counter())
+    assert found.searched_for == searched_for
+
+
 ENGLISH = {
     "immunity": (9, "immunity"),
     "innate": (4, "Innate"),

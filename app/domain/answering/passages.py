@@ -134,7 +134,8 @@ def _introduces(paragraphs: Sequence[Candidate], at: int) -> bool:
     if not _follows(paragraphs, at + 1):
         return False
     passage = paragraphs[at].source.passage
-    beside = passage.kind is BlockKind.PARAGRAPH and _is_block(paragraphs[at + 1])
+    completed = _is_block(paragraphs[at + 1]) or _resumes(paragraphs, at + 1)
+    beside = passage.kind is BlockKind.PARAGRAPH and completed
     return announces(passage) or (beside and not ends_in_sentence(passage.text))
 
 
@@ -142,7 +143,15 @@ def _continues(paragraphs: Sequence[Candidate], at: int) -> bool:
     """Whether the paragraph continues a sentence that a block before it interrupts."""
     passage = paragraphs[at].source.passage
     begun = passage.kind is BlockKind.PARAGRAPH and passage.text[:1].islower()
-    return begun and _follows(paragraphs, at) and _is_block(paragraphs[at - 1])
+    interrupted = _resumes(paragraphs, at) or (begun and _is_block(paragraphs[at - 1]))
+    return _follows(paragraphs, at) and interrupted
+
+
+def _resumes(paragraphs: Sequence[Candidate], at: int) -> bool:
+    """Whether the paragraph completes a sentence after a formula that ends the paragraph before."""
+    both = [one.source.passage for one in paragraphs[max(at - 1, 0) : at + 1]]
+    texts = all(one.kind is BlockKind.PARAGRAPH for one in both)
+    return texts and both[0].text.endswith("$") and not both[-1].text[:1].isupper()
 
 
 def tells_nothing(paragraphs: Sequence[Candidate], at: int) -> bool:
