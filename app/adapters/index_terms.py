@@ -148,8 +148,7 @@ class LanguageTerms(dict[str, tuple[int, ...]]):
                 terms.append((before + word).casefold())
             if after:
                 terms.append((word + after).casefold())
-        terms += _symbols(run, alone=not words)
-        return terms
+        return terms if run.isalnum() else terms + _symbols(run, alone=not words)
 
     def _word_terms(self, word: str) -> list[str]:
         """Terms of an identifier, a hyphenated word or a plain word."""
@@ -173,7 +172,7 @@ class LanguageTerms(dict[str, tuple[int, ...]]):
 
     def _term(self, word: str) -> str:
         """Return the stem without accents; "" for a stop word unless it is in capitals (US, IN)."""
-        if _PLURAL_ACRONYM.fullmatch(word):
+        if word.endswith("s") and _PLURAL_ACRONYM.fullmatch(word):
             word = word[:-1]
         folded = word.casefold()
         if folded in self._stop_words and not (len(word) > 1 and word.isupper()):

@@ -24,6 +24,7 @@ _ATTRIBUTES = {
     **nh3.ALLOWED_ATTRIBUTES,
     "*": {"id", "class", "title", "lang", "dir", "data-paragraph-id", "tabindex", "open"},
 }
+_CLEANER = nh3.Cleaner(tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener")
 _ADMONITIONS = {"tip", "note", "info", "warning", "caution", "danger", "callout", "admonition"}
 _ID = "data-paragraph-id"
 
@@ -76,7 +77,7 @@ def _article(document: Document, address: Callable[[str], str]) -> str:
     html = lxml.html.tostring(root, encoding="unicode")
     is_named = any(block.level == 1 and len(block.heading_path) == 1 for block in document.blocks)
     title = "" if is_named else f"<h1>{escape(document.title)}</h1>\n"
-    return title + nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener")
+    return title + _CLEANER.clean(html)
 
 
 def _identify(root: HtmlElement, blocks: tuple[Block, ...]) -> None:

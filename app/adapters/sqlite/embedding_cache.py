@@ -64,13 +64,8 @@ class SqliteEmbeddingCache(SqliteFile):
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
     def _keys(self, model: str, dimension: int, texts: Sequence[str]) -> list[bytes]:
-        space = hashlib.sha256(f"{model}|{dimension}|{_INPUT_TYPE}|".encode())
-        keys = []
-        for text in texts:
-            key = space.copy()
-            key.update(text.encode())
-            keys.append(key.digest())
-        return keys
+        space = f"{model}|{dimension}|{_INPUT_TYPE}|"
+        return [hashlib.sha256(f"{space}{text}".encode()).digest() for text in texts]
 
 
 def _vector(key: bytes, row: object) -> Vector | None:
