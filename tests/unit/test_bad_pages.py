@@ -6,6 +6,7 @@ import pytest
 
 from app.adapters.reading.tree import MAX_BYTES
 from app.domain.document import Book
+from app.domain.errors import FileRefused
 from tests.built_pages import BASE
 from tests.markdown_pages import read_folder
 
@@ -25,15 +26,6 @@ def text(book: Book) -> str:
     return "\n".join(block.text for block in page.blocks)
 
 
-def left_out(folder: Path, html: bytes) -> str:
-    """Return the warning of a page that is not read."""
-    book = read(folder, html)
-    assert [one.file for one in book.documents] == ["index.html"]
-    [warning] = book.warnings
-    assert warning.file == "bad.html"
-    return warning.message
-
-
 @pytest.mark.parametrize("end", range(0, 230, 7))
 def test_a_page_that_is_cut_is_read_to_the_cut(end: int, tmp_path: Path) -> None:
     whole = (
@@ -50,9 +42,10 @@ def test_a_page_that_is_cut_is_read_to_the_cut(end: int, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("tag", ["div", "ul><li", "blockquote", "table><tr><td", "b", "details"])
-def test_elements_nested_100_000_deep_are_left_out_by_name(tag: str, tmp_path: Path) -> None:
+def test_elements_nested_100_000_deep_are_refused_by_name(tag: str, tmp_path: Path) -> None:
     html = b"<main>" + f"<{tag}>".encode() * 100_000 + b"deep"
-    assert left_out(tmp_path, html) == "1 page left out: its elements are nested over 256 deep"
+    with pytest.raises(FileRefused, match=r"^bad\.html: its elements are nested"):
+        read(tmp_path, html)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +88,7 @@ def test_text_for_a_language_model_is_warned_of(tmp_path: Path) -> None:
     assert "language model" in warning.message
 
 
-def test_a_page_of_over_50_mb_is_left_out_by_name(tmp_path: Path) -> None:
+def test_a_page_of_over_50_mb_is_refused_by_name(tmp_path: Path) -> None:
     html = b"<main><p>" + b"owl " * (MAX_BYTES // 4) + b"</main>"
-    assert left_out(tmp_path, html) == "1 page left out: the page has over 50 MB"
+    with pytest.raises(FileRefused, match=r"^bad\.html: the page has over 50 MB"):
+        read(tmp_path, html)

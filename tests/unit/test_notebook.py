@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.reading.notebook import markdown_of
-from app.domain.errors import BookError, FileRefused
+from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
 from tests.command_line import write_files
 from tests.markdown_pages import read_folder
@@ -107,15 +107,10 @@ def test_a_new_notebook_is_empty() -> None:
     assert markdown("").strip() == markdown(notebook()).strip() == ""
 
 
-def test_a_broken_page_is_left_out_by_name_and_line(tmp_path: Path) -> None:
-    pages = {"a.ipynb": OWLS, "b.ipynb": OWLS[:-1], "c.md": "# C\n\n" + "> " * 200 + "deep\n"}
-    read = read_folder(write_files(tmp_path, pages))
-    assert [one.file for one in read.documents] == ["a.ipynb"]
-    notebook, page = map(str, read.warnings)
-    assert notebook.startswith("b.ipynb: no Jupyter notebook (Invalid JSON: EOF")
-    assert page == "c.md:3: nested over 100 levels deep: nest less (page left out)"
-    with pytest.raises(BookError, match=r"b\.ipynb: no text found: b\.ipynb: no Jupyter notebook"):
-        read_folder(tmp_path / "b.ipynb")
+def test_a_book_with_a_broken_notebook_is_refused(tmp_path: Path) -> None:
+    problem = r"^b\.ipynb: no Jupyter notebook \(Invalid JSON: EOF"
+    with pytest.raises(FileRefused, match=problem):
+        read_folder(write_files(tmp_path, {"a.ipynb": OWLS, "b.ipynb": OWLS[:-1]}))
 
 
 def test_a_notebook_alone_is_a_book_whose_spans_count_in_its_markdown(tmp_path: Path) -> None:

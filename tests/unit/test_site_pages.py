@@ -13,7 +13,7 @@ import pytest
 from app.adapters.reading import tree
 from app.adapters.reading.documents import OpenedBook
 from app.adapters.reading.site_pages import REPEATED, open_site_folder
-from app.domain.errors import InputError
+from app.domain.errors import FileRefused, InputError
 from tests.built_pages import BASE, canonical, item, links, page
 from tests.command_line import write_files
 from tests.conftest import ROOT
@@ -87,12 +87,13 @@ def test_pages_of_classes_that_inherit_most_of_their_text_stay(tmp_path: Path) -
     assert files(only(folder)) == names
 
 
-def test_a_page_that_is_too_large_is_left_out_by_name(
+def test_a_page_that_is_too_large_is_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tree, "MAX_BYTES", 1_000)
     folder = write_files(tmp_path, {"index.html": page(), "big.html": page("x" * 1_001)})
-    assert only(folder).left_out == {"the page has over 0 MB": ["big.html"]}
+    with pytest.raises(FileRefused, match=r"big\.html"):
+        open_site_folder(folder, BASE)
 
 
 def test_files_outside_the_folder_are_not_read(tmp_path: Path) -> None:

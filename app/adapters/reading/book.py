@@ -55,8 +55,7 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     With `mark` the span of a built page's block is that of a start tag in the page's bytes,
     (-1, -1) if it has none of its own, and documents have no source.
 
-    BookError if there is nothing to read. A page that is too large, not UTF-8 or broken is left
-    out, with a warning.
+    BookError if there is nothing to read. FileRefused if a page is too large, not UTF-8 or broken.
     """
     folder, edition = _existing(request.folder), request.edition
     own_id = edition.id_of(request.book or book_id_of(book_name(folder)))
@@ -67,8 +66,7 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     opened = next((one for one in found if one.edition == edition), found[0])
     documents: Sequence[Document] = list(reader.read(opened, advance))
     if not documents:
-        why = next(map(str, reader.warnings()), "give the folder that holds the book's pages")
-        raise BookError(f"no text found: {why}", str(folder))
+        raise BookError("no text found: give the folder that holds the book's pages", str(folder))
     left_out = {
         reason: [one for one in names if one not in reader.included]
         for reason, names in opened.left_out.items()

@@ -17,7 +17,7 @@ from app.adapters.reading.source_files import SourceFiles, front_matter
 from app.adapters.reading.themes import fallback
 from app.adapters.reading.tree import INLINE, marked, page_tree, parse, show_console
 from app.domain.document import Document, Site, SourceWarning
-from app.domain.errors import BookError, FileRefused
+from app.domain.errors import BookError
 from app.domain.links import BuiltPage, PageText
 from app.domain.reading_budget import BUDGET, check_size
 from app.domain.urls import encoded_url
@@ -46,28 +46,22 @@ class PageReader:
     _first_unknown: SourceWarning | None = field(default=None, init=False)
 
     def read(self, book: OpenedBook, advance: Advance) -> Iterator[Document]:
-        """Yield the pages that have text; built ones without, and refused ones, are warned of."""
+        """Yield the pages that have text; built ones without are counted."""
         empty: list[str] = []
         for page in book.pages:
-            try:
-                read = self._page(page, book)
-            except FileRefused as error:
-                problem = f"{error.problem} (page left out)"
-                self._warnings.append(SourceWarning(problem, page.file, error.line))
+            is_built = page.file.lower().endswith(PAGE_SUFFIXES)
+            if is_built:
+                read = self._built_page(page)
             else:
-                if read is not None:
-                    yield read
-                elif page.file.lower().endswith(PAGE_SUFFIXES):
-                    empty.append(page.file)
+                source = self.files.text(page.file)
+                read = self.markdown(page, source, Site(book.site), book.base_url)
+            if read is not None:
+                yield read
+            elif is_built:
+                empty.append(page.file)
             advance(1)
         if empty:
             self._warnings.append(left_out_warning("no text if scripts do not run", empty))
-
-    def _page(self, page: PageInfo, book: OpenedBook) -> Document | None:
-        if page.file.lower().endswith(PAGE_SUFFIXES):
-            return self._built_page(page)
-        source = self.files.text(page.file)
-        return self.markdown(page, source, Site(book.site), book.base_url)
 
     def _built_page(self, info: PageInfo) -> Document | None:
         html = self.files.data(info.file)

@@ -16,7 +16,7 @@ from app.adapters.reading.source_files import SourceFiles, by_numbers
 from app.adapters.reading.table_of_contents import UNLISTED, Entry, listed_pages
 from app.adapters.reading.themes import UNKNOWN
 from app.domain.edition import Edition
-from app.domain.errors import BookError
+from app.domain.errors import BookError, FileRefused
 from app.domain.urls import encoded_url
 
 PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
@@ -41,7 +41,7 @@ def open_site_folder(folder: Path, base_url: str = "") -> tuple[OpenedBook, ...]
     `base_url` is the address of the folder, or of a part of the site: then only its pages are
     read. Instead of a folder it may be a single page, whose address is then `base_url`.
 
-    BookError if there are no pages; one over the reading budget is left out.
+    BookError if there are no pages. FileRefused for a page over the reading budget.
     """
     if folder.is_file():
         return (_single_page(folder, base_url),)
@@ -85,6 +85,8 @@ def _facts(files: SourceFiles, left_out: Mapping[str, list[str]]) -> Iterator[Pa
             continue
         try:
             yield read_facts(files.data(name), name)
+        except FileRefused:
+            raise
         except BookError as error:
             left_out[error.problem].append(name)
 
