@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.resources import files
 
-from app.domain.terms import words
+from app.domain.terms import sentences, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,7 @@ class Notices:
 
     def refused(self, sections: int) -> str:
         """Return the refusal above a list of so many sections."""
-        sentences = re.split(r"(?<=[.\u3002\u06d4])", self.refusal, maxsplit=1)
-        return self.refusal if sections else sentences[0]
+        return self.refusal if sections else sentences(self.refusal)[0]
 
 
 @dataclass(frozen=True, slots=True)

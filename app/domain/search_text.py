@@ -11,13 +11,12 @@ from functools import cache
 from unicodedata import normalize
 
 from app.domain.languages import known_language, without_words, written
-from app.domain.terms import names, words
+from app.domain.terms import names, sentences, words
 
 _BREAK = "[ ,;:.!?¿¡\u2026\u2013\u2014-]"
 _WORD_END = r"(?!['\u2019\w])"
 _ACCENTED = re.compile(r"[à-ÿ](?=\w)|(?<=\w)[à-ÿ]")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n")
 _AT_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)|(?<=[^\w\s?]{2})\?\s*\Z")
 """The blank of "Qu'est-ce que l'osmose ?", which makes the question mark a term; the question mark
 after the operator of "What is %>%?", which would be a part of it."""
@@ -53,11 +52,11 @@ def search_text(question: str, language: str) -> SearchText:
     definition.
     """
     clauses = _clauses(_AT_MARK.sub("", question), language)
-    sentences = [_in_lower_case(" ".join(one.split()), language) for one in clauses]
+    lowered = [_in_lower_case(" ".join(one.split()), language) for one in clauses]
     pattern = _around_subject(language)
-    kept = [pattern.sub(" ", one) if pattern else one for one in sentences]
+    kept = [pattern.sub(" ", one) if pattern else one for one in lowered]
     searched = " ".join(" ".join(kept).split())
-    found = searched if words(searched) else " ".join(sentences).strip()
+    found = searched if words(searched) else " ".join(lowered).strip()
     return SearchText(found, tuple(words(question)))
 
 
@@ -101,7 +100,7 @@ def _clauses(question: str, language: str) -> list[str]:
     """Split into sentences; a clause with a question word after a comma is one, too."""
     if after_comma := known_language(language).asks_after_comma:
         question = _compiled(rf",(?=\s+(?:{after_comma})\b)").sub(".", question)
-    return _SENTENCE_END.split(question)
+    return sentences(question)
 
 
 def without_context(question: str, language: str) -> str:
@@ -114,13 +113,13 @@ def without_context(question: str, language: str) -> str:
     if not (known.asks and known.reader):
         return question
     asks, reader = (_compiled(rf"\W{{0,3}}(?:{one})\b") for one in (known.asks, known.reader))
-    sentences = _clauses(question.strip(), language)
+    clauses = _clauses(question, language)
     asking = dict.fromkeys(
-        one for one in sentences if one.rstrip().endswith(_QUESTION_MARKS) or asks.match(one)
+        one for one in clauses if one.endswith(_QUESTION_MARKS) or asks.match(one)
     )
-    kept = [one for one in sentences if one in asking or not reader.match(one)]
+    kept = [one for one in clauses if one in asking or not reader.match(one)]
     refers = not asking or has_anaphor("\n".join(asking), language)
-    return question if refers or len(kept) == len(sentences) else "\n".join(kept)
+    return question if refers or len(kept) == len(clauses) else "\n".join(kept)
 
 
 def has_anaphor(question: str, language: str) -> bool:

@@ -19,6 +19,7 @@ from app.domain.indexed_book import BookList
 from app.domain.languages import in_any, known_language
 from app.domain.retrieval.chunk_terms import TermsOf, defined_terms, heading_targets
 from app.domain.retrieval.query import SparseVector, blend
+from app.domain.terms import sentences
 from app.services.ports import VectorIndex
 
 # Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework".
@@ -34,9 +35,7 @@ FINGERPRINT = f"bm25/{_K1}/{_B}/{_AVERAGE_LENGTH} definitions-6"
 MOST_TERMS = 64
 """Maximum number of terms of a long question used for rescoring, because each costs a search."""
 
-_CLAUSE_END = re.compile(
-    rf"(?<=[.?!])\s+|\n|,?\s(?:{in_any('joins')})\s(?=(?:{in_any('joined')})\b)", re.IGNORECASE
-)
+_JOIN = re.compile(rf",?\s(?:{in_any('joins')})\s(?=(?:{in_any('joined')})\b)", re.IGNORECASE)
 """Between the questions of "what does k1 do and what happens if it is 0?"."""
 
 _DEFINITION = 1.0
@@ -87,7 +86,8 @@ class LexicalEncoder:
         known = known_language(language)
         framing = self.ordered_terms(f"{known.frame} {known.comparison}", language)
         frame_words = {*framing, *absent}
-        terms = [self.ordered_terms(one, language) for one in _CLAUSE_END.split(question)]
+        clauses = [one for said in sentences(question) for one in _JOIN.split(said)]
+        terms = [self.ordered_terms(one, language) for one in clauses]
         of_clauses = (definition_targets(one, frame_words) for one in terms)
         whole = question_targets(self.ordered_terms(question, language), frame_words)
         return whole | dict.fromkeys(frozenset().union(*of_clauses), 1.0)

@@ -43,6 +43,20 @@ def test_italian_question_words_may_frame_a_term_or_belong_to_it() -> None:
     assert asked[whole] == asked[bare] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("before", "term", "language"),
+    [
+        ("I read the book. What is a ", "cell", "en"),
+        ("मैंने कल पढ़ा। ", "कोशिका", "hi"),
+        ("میں نے کل پڑھا۔ ", "خلیہ", "ur"),
+        ("昨日第三章を読みました。", "細胞", "ja"),
+    ],
+)
+def test_a_sentence_may_ask_for_a_term_in_any_script(before: str, term: str, language: str) -> None:
+    asked = LEXICAL.definition_targets(before + term, language, ())
+    assert asked[tuple(TERMS.of_document(term, language))] == 1.0
+
+
 @pytest.mark.parametrize("thing", ["reducers", "selectors"])
 def test_each_of_two_compared_things_may_be_the_term(thing: str) -> None:
     asked = LEXICAL.definition_targets("difference between reducers and selectors", "en", ())

@@ -12,7 +12,7 @@ from app.domain.definitions import names_term, subject_match
 from app.domain.document import BlockKind
 from app.domain.languages import in_any, known_language, notices
 from app.domain.retrieval.query import Hit
-from app.domain.terms import Terms
+from app.domain.terms import Terms, sentences
 
 MAX_SUGGESTIONS = 3
 
@@ -29,7 +29,6 @@ _LABEL = re.compile(rf"(?:{in_any('labels')})|.* \d[\d.]*|\W.*", re.IGNORECASE)
 """Marked texts that name the kind of a paragraph and not its subject, and those with a number."""
 _REFERS = re.compile(rf"\b(?:{in_any('beside')})\b", re.IGNORECASE)
 """Words of a question that is not understood away from its page."""
-_SENTENCE_END = re.compile(r"(?<=[.?!])\s")
 _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
 
 _TASKS = known_language("en").tasks.split()
@@ -156,7 +155,6 @@ def _defines(text: str, term: str, terms: Terms) -> bool:
     about = terms(term)
     if not about or _LABEL.fullmatch(term):
         return False
-    sentences = _SENTENCE_END.split(text.replace("\n", ". "))
     return names_term(about, text, terms) or any(
-        subject_match(about, one, terms) == 1.0 for one in sentences
+        subject_match(about, one, terms) == 1.0 for one in sentences(text)
     )
