@@ -20,8 +20,12 @@ _OPENING = 40
 """Limit on the marks between the end of a sentence and its first word."""
 STOPS = ".!?\u2026\u0964\u061f\u06d4\u1362\u17d4"
 """End a sentence where a blank follows; of Devanagari, Arabic, Urdu, Ethiopic and Khmer, too."""
-WIDE_STOPS = "\u3002\uff01\uff0e\uff1f\uff61"
+WIDE_STOPS = "\u3002\uff01\uff1f"
 """End a sentence whatever follows: Chinese and Japanese have no blanks."""
+CLOSING = "\"'\u2019\u201d\u00bb)\\]*_\u300d\u300f\uff09"
+"""Quotes, brackets and emphasis that may follow a stop, as the class of a pattern."""
+# U+FF0E and U+FF61 are in numbers and addresses, too: at those alone no text is split.
+SENTENCE_END = re.compile(rf"[{STOPS}][{CLOSING}]*(?=\s|$)|[{WIDE_STOPS}\uff0e\uff61][{CLOSING}]*")
 _TO_STOP = rf"[^{STOPS}{WIDE_STOPS}\n]*+"
 # Possessive: linear. Splitting after a lookbehind for the stop would take four times as long.
 _SENTENCE = re.compile(rf"{_TO_STOP}(?:[{STOPS}]++(?!\s){_TO_STOP})*+[{STOPS}{WIDE_STOPS}]*+")
@@ -40,6 +44,16 @@ def sentences(text: str) -> list[str]:
     What is shown of a book is cut by `SplitSentences`, which knows abbreviations.
     """
     return [one for one in map(str.strip, _SENTENCE.findall(text)) if one]
+
+
+def has_sentence(text: str) -> bool:
+    """Whether a sentence ends in the text, unlike in a label or a line of links."""
+    return SENTENCE_END.search(text) is not None
+
+
+def ends_in_sentence(text: str) -> bool:
+    """Whether the text's last sentence is complete, unlike in "The form is" before a listing."""
+    return any(one.end() == len(text.rstrip()) for one in SENTENCE_END.finditer(text))
 
 
 def words(text: str) -> list[str]:

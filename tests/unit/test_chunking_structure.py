@@ -173,6 +173,21 @@ def sections() -> Document:
     return place([block for each in made for block in each])
 
 
+@pytest.mark.parametrize(
+    ("text", "follows"),
+    [("We get", True), ("We get it.", False), ("यह सूत्र है।", False), ("**次の式である．**", False)],
+)
+def test_a_formula_that_completes_no_sentence_may_begin_a_chunk(
+    text: str, *, follows: bool
+) -> None:
+    before = Made(BlockKind.PARAGRAPH, f"{'x ' * 300}. {text}")
+    formula = Made(BlockKind.MATH, "x = y + z " * 60)
+    chunks = chunk(place([before, formula, formula]))
+    assert (
+        any(text in one.text_content and "y + z" in one.text_content for one in chunks) == follows
+    )
+
+
 def test_a_section_begins_with_the_end_of_the_previous_one() -> None:
     document = sections()
     chunks = chunk(document)

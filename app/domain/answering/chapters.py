@@ -17,7 +17,6 @@ from app.domain.answering.units import (
     NEVER_QUOTED,
     SplitSentences,
     Unit,
-    has_sentence,
     states_objectives,
     units_of,
     whole_unit,
@@ -28,7 +27,7 @@ from app.domain.definitions import heading_forms
 from app.domain.document import BlockKind
 from app.domain.languages import in_any, known_language
 from app.domain.retrieval.query import ContextPassage
-from app.domain.terms import Terms, words
+from app.domain.terms import Terms, has_sentence, words
 
 MAX_SUMMARY_WORDS = 250
 """Limit on the words of a chapter's own summary, unless its first block has more."""

@@ -14,15 +14,13 @@ from app.domain.answering.units import (
     WHOLE,
     Unit,
     announces,
-    ends_in_sentence,
-    has_sentence,
     only_sends,
     whole_unit,
 )
 from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import table_rows
 from app.domain.scripts import word_count
-from app.domain.terms import joined_words
+from app.domain.terms import ends_in_sentence, has_sentence, joined_words
 
 MAX_PASSAGES = 5
 LEAST_WORDS, WORDS_PER_TERM, MOST_TERMS = 190, 10, 10

@@ -14,6 +14,7 @@ from app.domain.fences_and_tables import is_fence_or_table, table_rows, whole_li
 from app.domain.languages import in_any
 from app.domain.retrieval.query import ContextPassage
 from app.domain.scripts import word_count
+from app.domain.terms import SENTENCE_END, has_sentence
 
 SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 """(text, ISO 639-1 code) -> half-open spans of its sentences."""
@@ -37,10 +38,6 @@ _CACHED_PASSAGES = 4_096
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
 """Where a sentence that is too long is split; not after the full stop of an initial."""
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+")
-_SENTENCE_END = re.compile(
-    "[.!?\u2026\u0964\u061f\u06d4\u1362\u17d4]['\")\\]*_\u2019\u201d\u00bb]*(?=\\s|$)"
-    "|[\u3002\uff01\uff0e\uff1f\uff61]['\")\\]\u2019\u201d\u300d\u300f\uff09]*"
-)
 ASKS_OBJECTIVES = in_any("asks_objectives").replace("|", " ")
 _SENDS = re.compile(rf"(?:{in_any('sends')})", re.IGNORECASE)
 _OBJECTIVES = re.compile(rf"\b(?:{in_any('objectives')})\b", re.IGNORECASE)
@@ -166,19 +163,9 @@ def list_items(text: str) -> Iterator[Span]:
             yield start, start + len(item)
 
 
-def has_sentence(text: str) -> bool:
-    """Whether a sentence ends in the text, unlike in a label or a line of links."""
-    return _SENTENCE_END.search(text) is not None
-
-
 def only_sends(text: str) -> bool:
     """Whether the text is one sentence that sends the reader elsewhere: "Watch this video ..."."""
-    return bool(_SENDS.match(text)) and len(_SENTENCE_END.findall(text)) == 1
-
-
-def ends_in_sentence(text: str) -> bool:
-    """Whether the text's last sentence is complete, unlike in "The form is" before a listing."""
-    return any(one.end() == len(text.rstrip()) for one in _SENTENCE_END.finditer(text))
+    return bool(_SENDS.match(text)) and len(SENTENCE_END.findall(text)) == 1
 
 
 def announces(passage: Passage) -> bool:

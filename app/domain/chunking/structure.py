@@ -4,7 +4,6 @@ Units are packed at the lowest cost, by dynamic programming. Costs: a chunk outs
 a cut, by what it separates; sections that share a chunk.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from app.domain.chunking.builder import ChunkDraft, is_above
 from app.domain.chunking.config import ChunkingTools, PackingConfig
 from app.domain.chunking.pieces import BlockSplitter, Piece
 from app.domain.document import Block, BlockKind, Document, Span
+from app.domain.terms import ends_in_sentence
 
 # All sizes within the target size, less this margin, cost the same. So a paragraph that grows by a
 # sentence moves a cut only if its chunk becomes too long.
@@ -31,7 +31,6 @@ _APART = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_E
 _LEAD_IN_ENDS = (":", "\uff1a")
 _AFTER_COLON = "\"'*_)" + "".join(filter(str.isspace, map(chr, range(0x3001))))
 """Characters that may follow the colon: quotes, mark-up and blanks."""
-_SENTENCE_END = re.compile(r"[.!?:\u3002\uff01\uff1f][\"'*_)\]\u201d\u2019\s]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,7 @@ def leads_in(before: Block, block: Block) -> bool:
 def continues(before: Block, block: Block) -> bool:
     """Whether a sentence continues across a formula or code: "we get", formula, "where x is"."""
     if block.kind is BlockKind.MATH:
-        return before.kind is BlockKind.PARAGRAPH and not _SENTENCE_END.search(before.text[-40:])
+        return before.kind is BlockKind.PARAGRAPH and not ends_in_sentence(before.text[-40:])
     return (
         block.kind is BlockKind.PARAGRAPH
         and before.kind in (BlockKind.MATH, BlockKind.CODE)
