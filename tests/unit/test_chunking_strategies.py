@@ -72,11 +72,14 @@ def test_fixed_windows_have_their_size_and_overlap_in_characters() -> None:
     assert 115 <= len(repeated_text(chunks[0], chunks[1])) <= 120
 
 
-def test_fixed_windows_may_prefer_sentence_ends() -> None:
-    text = " ".join(f"This is sentence number {n} of the text." for n in range(200))
+@pytest.mark.parametrize(
+    "sentence", ["This is number {} of the text. ", "これは本文の{}番目の文です。"]
+)
+def test_fixed_windows_may_prefer_sentence_ends(sentence: str) -> None:
+    text = "".join(map(sentence.format, range(200)))
     sizes = FixedConfig(1000, 200, prefer_sentence_ends=True)
     chunks = chunk(place([prose(text)]), StrategyName.FIXED, fixed=sizes)
-    assert all(each.text_content.endswith(".") for each in chunks)
+    assert all(each.text_content.endswith((".", "。")) for each in chunks)
 
 
 @settings(max_examples=60)

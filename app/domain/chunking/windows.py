@@ -1,6 +1,5 @@
 """The strategies `fixed` and `recursive`, which cut a document's text as one string."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -9,8 +8,7 @@ from app.domain.chunking.config import ChunkingTools, FixedConfig, RecursiveConf
 from app.domain.chunking.pieces import Piece
 from app.domain.document import Block, BlockKind, Document, Span
 from app.domain.fences_and_tables import fence_lines
-
-_SENTENCE_END = re.compile(r"[.!?](?=\s)")
+from app.domain.terms import SENTENCE_END
 
 
 def fixed(document: Document, sizes: FixedConfig, tools: ChunkingTools) -> list[ChunkDraft]:  # noqa: ARG001 - as all strategies
@@ -70,7 +68,9 @@ def _windows(text: str, config: FixedConfig) -> Iterator[Span]:
         end = min(start + config.size, len(text))
         if config.prefer_sentence_ends and end < len(text):
             half = start + (end - start) // 2
-            end = max((one.end() for one in _SENTENCE_END.finditer(text, half, end)), default=end)
+            # One character more shows whether a full stop at the end is inside a number.
+            ends = (one.end() for one in SENTENCE_END.finditer(text, half, end + 1))
+            end = max((at for at in ends if at <= end), default=end)
         yield start, end
         start = max(end - config.overlap, start + 1)
 
