@@ -15,6 +15,7 @@ import html
 import re
 
 from app.domain.generated_text.markup import CODE_SPAN, at_margin
+from app.domain.terms import WIDE_STOPS
 
 _CHARACTER = r"(?:\\?{0}|&(?:{1}|#0{{0,6}}{2}|#[xX]0{{0,6}}{3});)"
 _COLON = _CHARACTER.format(":", "colon", "58", "3[aA]")
@@ -84,7 +85,6 @@ def hides_an_address(reference: str) -> bool:
 
 REMOVED_LINK, REMOVED_IMAGE = "(link removed)", "(image removed)"
 _ADDRESS_MARKS = frozenset(":/.\\&#?@%<")
-_ENDS_SENTENCE = frozenset("\u3002\uff01\uff1f")
 
 
 class LinkPolicy:
@@ -108,7 +108,7 @@ class LinkPolicy:
             return code
         if last == "\n":
             self._cells = False
-        elif not last.isspace() and last not in _ENDS_SENTENCE:
+        elif not last.isspace() and last not in WIDE_STOPS:
             text = f" {text}"
         return HTML.sub(self._html, CONSTRUCT.sub(self._construct, text))
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from app.domain.document import Span
 from app.domain.generated_text.markup import MARKER, MAYBE_MARKER, closes, fence_run
+from app.domain.terms import CLOSING, STOPS, WIDE_STOPS
 
 UNIT_CHARS = 1_000
 """A longer sentence is cut at a blank."""
 
-_CLOSING = "[\"'\u2019\u201d\u00bb)\\]*_\u300d\u300f\uff09]*+"
 _END = re.compile(
-    rf"(?:[.!?\u2026\u0964\u061f\u06d4]++{_CLOSING}(?P<marked>(?:[ ]*{MARKER})*+)[ \t]++"
-    rf"|[\u3002\uff01\uff1f]++{_CLOSING}(?:[ ]*{MARKER})*+[ \t]*+)(?=\S)",
+    rf"(?:[{STOPS}]++[{CLOSING}]*+(?P<marked>(?:[ ]*{MARKER})*+)[ \t]++"
+    rf"|[{WIDE_STOPS}]++[{CLOSING}]*+(?:[ ]*{MARKER})*+[ \t]*+)(?=\S)",
     re.IGNORECASE,
 )
 _LONGEST_END = 200
