@@ -11,12 +11,11 @@ from functools import cache
 from unicodedata import normalize
 
 from app.domain.languages import known_language, without_words, written
-from app.domain.terms import names, sentences, words
+from app.domain.terms import QUESTION_MARKS, names, sentences, words
 
 _BREAK = "[ ,;:.!?¿¡\u2026\u2013\u2014-]"
 _WORD_END = r"(?!['\u2019\w])"
 _ACCENTED = re.compile(r"[à-ÿ](?=\w)|(?<=\w)[à-ÿ]")
-_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _AT_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)|(?<=[^\w\s?]{2})\?\s*\Z")
 """The blank of "Qu'est-ce que l'osmose ?", which makes the question mark a term; the question mark
 after the operator of "What is %>%?", which would be a part of it."""
@@ -115,7 +114,7 @@ def without_context(question: str, language: str) -> str:
     asks, reader = (_compiled(rf"\W{{0,3}}(?:{one})\b") for one in (known.asks, known.reader))
     clauses = _clauses(question, language)
     asking = dict.fromkeys(
-        one for one in clauses if one.endswith(_QUESTION_MARKS) or asks.match(one)
+        one for one in clauses if one.endswith(QUESTION_MARKS) or asks.match(one)
     )
     kept = [one for one in clauses if one in asking or not reader.match(one)]
     refers = not asking or has_anaphor("\n".join(asking), language)

@@ -22,6 +22,7 @@ STOPS = ".!?\u2026\u0964\u061f\u06d4\u1362\u17d4"
 """End a sentence where a blank follows; of Devanagari, Arabic, Urdu, Ethiopic and Khmer, too."""
 WIDE_STOPS = "\u3002\uff01\uff1f"
 """End a sentence whatever follows: Chinese and Japanese have no blanks."""
+QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 CLOSING = "\"'\u2019\u201d\u00bb)\\]*_\u300d\u300f\uff09"
 """Quotes, brackets and emphasis that may follow a stop, as the class of a pattern."""
 # U+FF0E and U+FF61 are in numbers and addresses, too: at those alone no text is split.

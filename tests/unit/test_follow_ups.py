@@ -68,6 +68,7 @@ LABELS = ("Note", "Warning", "Example 3.1", "N.B.", "Step 2", "Case 1", "You get
         (exercise(FRINGE), FRINGE),
         (exercise("Name two prey animals."), ""),
         (exercise("Look at the picture. What is it?"), ""),
+        (exercise("看图。这是什么？"), ""),
         (exercise(f"Why does {'a very ' * 20} soft fringe help?"), ""),
         (exercise("Say what a stoma is."), ""),
         *((passage("Because.", heading_path=(heading,)), "") for heading in NO_SUBJECTS),

@@ -12,7 +12,7 @@ from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.languages import in_any
 from app.domain.retrieval.query import ContextPassage, Hit
-from app.domain.terms import Terms, words
+from app.domain.terms import QUESTION_MARKS, Terms, words
 
 SAME_TERMS = 0.75
 """A question with a higher Jaccard similarity to the terms of an exercise asks about it."""
@@ -48,7 +48,7 @@ def exercises(context: Sequence[ContextPassage]) -> list[ContextPassage]:
     for one in context:
         passage, heading = one.passage, "".join(one.passage.heading_path[-1:])
         if passage.kind is BlockKind.EXERCISE:
-            asks = heading.endswith("?")
+            asks = heading.endswith(QUESTION_MARKS)
             asked = replace(passage, text=heading, kind=BlockKind.HEADING) if asks else passage
             found.append(replace(one, passage=asked))
     return found

@@ -12,7 +12,7 @@ from app.domain.definitions import names_term, subject_match
 from app.domain.document import BlockKind
 from app.domain.languages import in_any, known_language, notices
 from app.domain.retrieval.query import Hit
-from app.domain.terms import Terms, sentences
+from app.domain.terms import QUESTION_MARKS, Terms, sentences
 
 MAX_SUGGESTIONS = 3
 
@@ -95,8 +95,9 @@ def _questions(chunk: Chunk, terms: Terms, language: str) -> Iterator[tuple[str,
                 yield term, notices(language).term_question.format(term), passage
     for passage in chunk.passages:
         text = " ".join(passage.text.split())
-        one = text.endswith("?") and not re.search(r"[.?!:\]]\s", text)
-        if passage.kind is BlockKind.EXERCISE and one and len(text) <= _LONGEST_EXERCISE:
+        asks = text.endswith(QUESTION_MARKS) and len(text) <= _LONGEST_EXERCISE
+        one = asks and sentences(text) == [text] and not re.search(r"[:\]]\s", text)
+        if passage.kind is BlockKind.EXERCISE and one:
             yield text, text, passage
 
 
@@ -110,7 +111,7 @@ def _of_heading(heading: str, chunk: Chunk, terms: Terms, language: str) -> str:
     text, english = "\n".join(below), chunk.language == "en"
     if len(heading) > _LONGEST or names_objectives(heading):
         return ""
-    if heading.endswith("?"):
+    if heading.endswith(QUESTION_MARKS):
         return "" if english and heading.endswith(" ?") else heading
     to_do = _TO_DO.fullmatch(heading) if english and not _SEVERAL.search(heading) else None
     if to_do:
