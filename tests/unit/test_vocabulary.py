@@ -26,6 +26,8 @@ BOOK = {
     "usstate": (3, "UsState"),
     "cycle": (5, "cycle"),
     "validation": (1, "validation"),
+    "électron": (1, "électron"),
+    "알고리즘을": (1, "알고리즘을"),
     "validación": (2, "validación"),
 }
 
