@@ -113,9 +113,7 @@ def without_context(question: str, language: str) -> str:
         return question
     asks, reader = (_compiled(rf"\W{{0,3}}(?:{one})\b") for one in (known.asks, known.reader))
     clauses = _clauses(question, language)
-    asking = dict.fromkeys(
-        one for one in clauses if one.endswith(QUESTION_MARKS) or asks.match(one)
-    )
+    asking = {one for one in clauses if one.endswith(QUESTION_MARKS) or asks.match(one)}
     kept = [one for one in clauses if one in asking or not reader.match(one)]
     refers = not asking or has_anaphor("\n".join(asking), language)
     return question if refers or len(kept) == len(clauses) else "\n".join(kept)

@@ -16,16 +16,17 @@ _NAME = re.compile(f"{_LETTERS}(?:[-'\u2019]{_LETTERS})*")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,\u00a0\u202f]\d+)*(?!\w)")
 _SEPARATOR = re.compile("[\u00a0\u202f]|[.,](?=\\d{3}(?:[.,\u00a0\u202f]|$))")
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:;]|[-*#>|]|\n)[\s\"'(\[*_`\u201c\u2018]*$")
+"""Before a capital that means nothing: list marks, too; no stops of scripts without capitals."""
 _OPENING = 40
 """Limit on the marks between the end of a sentence and its first word."""
 STOPS = ".!?\u2026\u0964\u061f\u06d4\u1362\u17d4"
 """End a sentence where a blank follows; of Devanagari, Arabic, Urdu, Ethiopic and Khmer, too."""
 WIDE_STOPS = "\u3002\uff01\uff1f"
-"""End a sentence whatever follows: Chinese and Japanese have no blanks."""
+"""End a sentence whatever follows, unlike U+FF0E and U+FF61, which are in numbers, too."""
+COLONS = (":", "\uff1a")
 QUESTION_MARKS = ("?", "\uff1f", "\u061f")
-CLOSING = "\"'\u2019\u201d\u00bb)\\]*_\u300d\u300f\uff09"
-"""Quotes, brackets and emphasis that may follow a stop, as the class of a pattern."""
-# U+FF0E and U+FF61 are in numbers and addresses, too: at those alone no text is split.
+CLOSING = "]\"'\u2019\u201d\u00bb)*_\u300d\u300f\uff09"
+"""Quotes, brackets and emphasis that may follow a stop; as the class of a pattern, too."""
 SENTENCE_END = re.compile(rf"[{STOPS}][{CLOSING}]*(?=\s|$)|[{WIDE_STOPS}\uff0e\uff61][{CLOSING}]*")
 _TO_STOP = rf"[^{STOPS}{WIDE_STOPS}\n]*+"
 # Possessive: linear. Splitting after a lookbehind for the stop would take four times as long.
@@ -40,10 +41,7 @@ NUMBER_WORDS = {word: str(value) for value, word in enumerate(_FIGURES.split())}
 
 
 def sentences(text: str) -> list[str]:
-    """Split approximately, at stops and line ends, to compare texts.
-
-    What is shown of a book is cut by `SplitSentences`, which knows abbreviations.
-    """
+    """Split approximately, for scores; text of a book that is shown is cut by `SplitSentences`."""
     return [one for one in map(str.strip, _SENTENCE.findall(text)) if one]
 
 

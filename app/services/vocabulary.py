@@ -162,8 +162,7 @@ def closest(word: str, known: Words) -> str:
 
 
 def _first_sound(word: str) -> str:
-    # A Korean syllable is folded to several letters, and equals none of a folded word: the particle
-    # at the end of another form of the word is no misspelling.
+    # A Korean syllable is several letters and so equals none: other particles are no misspelling.
     return "f" if word.startswith("ph") else _fold(word[0])
 
 
@@ -195,9 +194,7 @@ def _may_be_cognate(word: str) -> bool:
 
 
 def _fold(word: str) -> str:
-    """Fold case and accents, in any script: Greek typed without them has other terms in the index,
-    which fold only those of Latin letters.
-    """
+    """Fold case and accents of any script; index terms fold only those of Latin letters."""
     if word.isascii():
         return word.lower()
     letters = unicodedata.normalize("NFD", word.lower())

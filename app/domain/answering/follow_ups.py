@@ -156,6 +156,5 @@ def _defines(text: str, term: str, terms: Terms) -> bool:
     about = terms(term)
     if not about or _LABEL.fullmatch(term):
         return False
-    return names_term(about, text, terms) or any(
-        subject_match(about, one, terms) == 1.0 for one in sentences(text)
-    )
+    subjects = (subject_match(about, one, terms) for one in sentences(text))
+    return names_term(about, text, terms) or any(one == 1.0 for one in subjects)

@@ -14,14 +14,14 @@ from app.domain.fences_and_tables import is_fence_or_table, table_rows, whole_li
 from app.domain.languages import in_any
 from app.domain.retrieval.query import ContextPassage
 from app.domain.scripts import word_count
-from app.domain.terms import QUESTION_MARKS, SENTENCE_END, has_sentence
+from app.domain.terms import COLONS, QUESTION_MARKS, SENTENCE_END, has_sentence
 
 SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 """(text, ISO 639-1 code) -> half-open spans of its sentences."""
 
 WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.MATH, BlockKind.GLOSSARY_ENTRY})
 """Kinds that a citation quotes as one unit."""
-INTRODUCING = (":", "\uff1a", *QUESTION_MARKS)
+INTRODUCING = (*COLONS, *QUESTION_MARKS)
 """Endings of a text that introduces the next one."""
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
 """Exercises state nothing; solutions are shown only on request."""

@@ -13,7 +13,7 @@ from app.domain.chunking.builder import ChunkDraft, is_above
 from app.domain.chunking.config import ChunkingTools, PackingConfig
 from app.domain.chunking.pieces import BlockSplitter, Piece
 from app.domain.document import Block, BlockKind, Document, Span
-from app.domain.terms import ends_in_sentence
+from app.domain.terms import CLOSING, COLONS, ends_in_sentence
 
 # All sizes within the target size, less this margin, cost the same. So a paragraph that grows by a
 # sentence moves a cut only if its chunk becomes too long.
@@ -28,9 +28,6 @@ _ENOUGH, _LONGEST = 0.65, 1.7
 """Least and greatest overlap, as shares of the wanted one."""
 _APART = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY})
 """Kinds that no other chunk repeats, and whose chunks repeat nothing."""
-_LEAD_IN_ENDS = (":", "\uff1a")
-_AFTER_COLON = "\"'*_)" + "".join(filter(str.isspace, map(chr, range(0x3001))))
-"""Characters that may follow the colon: quotes, mark-up and blanks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +144,7 @@ def _cut(before: Block, piece: Piece) -> float:
 
 def leads_in(before: Block, block: Block) -> bool:
     """Whether a paragraph introduces the next block: "as the following table shows:"."""
-    ends = before.text.rstrip(_AFTER_COLON).endswith(_LEAD_IN_ENDS)
+    ends = before.text.rstrip().rstrip(CLOSING).endswith(COLONS)
     return ends and before.kind is BlockKind.PARAGRAPH and block.kind is not BlockKind.HEADING
 
 
