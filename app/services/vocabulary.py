@@ -102,7 +102,8 @@ class BookVocabulary:
     async def _words(self, books: BookList) -> Words:
         """Return the words of these books, cached by book; none of more than `MOST_BOOKS` books."""
         few = books.named() if len(books) <= MOST_BOOKS else ()
-        return _merged([await self._known.of(manifest) for manifest in few])
+        known = [await self._known.of(manifest) for manifest in few]
+        return known[0] if len(known) == 1 else _merged(known)
 
 
 def _words_of(chunks: Sequence[Chunk]) -> Words:
