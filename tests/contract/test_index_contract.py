@@ -58,7 +58,7 @@ async def test_chunks_of_several_books_are_fetched_together(index: BookStore) ->
         BookId("c"): [chunk_id("c", 8), chunk_id("c", 1)],
         BookId("b"): [chunk_id("b", 3), chunk_id("a", 1), chunk_id("b", 21)],
     }
-    expected = [("c", 8), ("c", 1), ("b", 21)]
+    expected = [("c", 8), ("c", 1), ("b", 3), ("b", 21)]
     found = await index.fetch(wanted)
     assert [(one.book, one.chunk_index) for one in found] == expected
     assert await index.fetch({}) == []

@@ -209,5 +209,11 @@ class EdgeIndex:
 
     @in_thread
     def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        found = self._ask(self._book(book), lambda current: current.retrieve(chunk_ids))
+        one = self._book(book)
+        found = self._ask(one, lambda current: current.retrieve(chunk_ids))
+        missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in found]
+        if missing and (previous := Generation.previous(one.folder)):
+            # For questions that searched before the switch.
+            with suppress(StorageError), storage_errors(previous.stored.folder):
+                found |= previous.retrieve(missing)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]

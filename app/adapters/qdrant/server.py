@@ -65,9 +65,17 @@ class ServerIndex:
     async def search(
         self, dense: Vector | None, sparse: SparseVector | None, limit: int, filter: SearchFilter
     ) -> Candidates:
-        searched = self._current(await self._catalogue.served(filter.books))
-        each = [await one.search(dense, sparse, limit, filter) for one in searched]
-        return Candidates.best(each, limit)
+        found, before = Candidates(), list[Generations]()
+        while not (found.dense or found.sparse):
+            if before:  # two switches since the look-up may have deleted the points
+                self._catalogue.invalidate()
+            searched = self._current(await self._catalogue.served(filter.books))
+            if searched == before:
+                break
+            before = searched
+            each = [await one.search(dense, sparse, limit, filter) for one in searched]
+            found = Candidates.best(each, limit)
+        return found
 
     async def best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
         best = [0.0] * len(terms)
@@ -81,12 +89,14 @@ class ServerIndex:
         return [chunk for chunks in each for chunk in chunks]
 
     async def _fetch(self, served: BookRecord, ids: Sequence[str]) -> list[Chunk]:
-        current = served.generations[0]
-        collection = self._store.points(current.manifest.dimension)
-        wanted = [point_id(current.key, chunk_id) for chunk_id in ids]
-        records = await self._store.client.retrieve(collection, wanted, with_payload=True)
-        chunks = [from_payload(record.payload) for record in records]
-        found = {chunk.chunk_id: chunk for chunk in chunks}
+        found: dict[str, Chunk] = {}
+        for one in served.generations:
+            missing = [point_id(one.key, chunk_id) for chunk_id in ids if chunk_id not in found]
+            if missing:
+                collection = self._store.points(one.manifest.dimension)
+                records = await self._store.client.retrieve(collection, missing, with_payload=True)
+                chunks = [from_payload(record.payload) for record in records]
+                found |= {chunk.chunk_id: chunk for chunk in chunks}
         return [found[chunk_id] for chunk_id in ids if chunk_id in found]
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
