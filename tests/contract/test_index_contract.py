@@ -109,6 +109,17 @@ async def test_readers_see_nothing_of_a_generation_before_it_is_published(index:
     assert await found(index) == ids(*range(3, 9))
 
 
+async def test_a_question_begun_before_a_switch_gets_its_chunks(index: BookStore) -> None:
+    await publish(index, "book", points("book", range(4)))
+    before = await index.search(vector(*[1.0] * DIMENSION), None, 4, ALL)
+    await publish(index, "book", points("book", range(2, 9), version="v2"))
+    ids = [hit.chunk_id for hit in before.dense]
+    chunks = await index.fetch({BookId("book"): ids})
+    assert [one.chunk_id for one in chunks] == ids
+    versions = {one.chunk_index: one.book_version for one in chunks}
+    assert versions == {0: "v1", 1: "v1", 2: "v2", 3: "v2"}
+
+
 async def test_rollback_goes_to_the_generation_before_and_forth_again(index: BookStore) -> None:
     await publish(index, "book", points("book", [1]))
     await fails(InputError, index.rollback(BookId("book")), "'book'")

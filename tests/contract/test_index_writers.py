@@ -18,7 +18,7 @@ from app.adapters.qdrant.server_points import ServerStore
 from app.adapters.qdrant.server_records import LEASE_SECONDS, BookRecord, Lease, Records
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexBusy, StorageError
-from tests.index_points import DIMENSION, ids, manifest, points, publish
+from tests.index_points import DIMENSION, chunk_id, ids, manifest, points, publish
 from tests.index_stores import (
     ALL,
     NOT_RUN,
@@ -142,6 +142,21 @@ async def test_a_switch_is_not_missed_when_the_look_at_it_is_cancelled(
         await found(reader)
     monkeypatch.undo()
     assert await found(reader) == ids(2)
+
+
+async def test_a_reader_whose_generation_was_deleted_looks_again(client: AsyncQdrantClient) -> None:
+    """Two switches within the half second in which a reader does not look."""
+
+    writer = index_of(client)
+    reader = ServerIndex(client, "textbook", "http://localhost", clock=lambda: 0.0)
+    scopes = (ALL, only("book"))
+    await publish(writer, "book", points("book", [1]))
+    for number, scope in enumerate(scopes):
+        await reader.search(QUERY, None, 9, scope)
+        for more in (2, 3):
+            await publish(writer, "book", points("book", [more + 10 * number]))
+        found = (await reader.search(QUERY, None, 9, scope)).dense
+        assert [hit.chunk_id for hit in found] == [chunk_id("book", 3 + 10 * number)]
 
 
 async def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_books_alone(
