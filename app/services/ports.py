@@ -142,7 +142,10 @@ class VectorIndex(Protocol):
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
         """Return chunks of several books by their ids, in the order asked; unknown ids are left
-        out, such as those of a generation that was replaced since the search.
+        out.
+
+        Chunks of the previous generation are found too, for questions that searched before a
+        switch.
         """
         ...
 

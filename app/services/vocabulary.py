@@ -73,11 +73,9 @@ class BookVocabulary:
             return question
         known = await self._words(books)
         misspelled = {word for word in correctable(question) if not self.is_common(word.lower())}
-        right = {
-            word: closest(word, known) if word in misspelled else accented(word, known)
-            for word in unknown
-            if word.lower() not in known
-        }
+        lacking = [word for word in unknown if word.lower() not in known]
+        right = accented([word for word in lacking if word not in misspelled], known)
+        right |= {word: closest(word, known) for word in lacking if word in misspelled}
         return _WORD.sub(lambda match: right.get(match[0]) or match[0], question)
 
     async def cognates(self, question: str, language: str, books: BookList) -> tuple[str, ...]:
@@ -135,11 +133,16 @@ def correctable(text: str) -> list[str]:
     return [one for one in long_words(text) if one[0].islower() or text.startswith(one)]
 
 
-def accented(word: str, known: Words) -> str:
-    """Return the most frequent known word that differs only in accents; "" if there is none."""
-    near = (one for one in known if len(one) == len(word) and not one.isascii())
-    same = [known[one] for one in near if _fold(one) == _fold(word)]
-    return max(same, default=(0, ""))[1]
+def accented(asked: Sequence[str], known: Words) -> dict[str, str]:
+    """Return for each of these words the most frequent known one that differs only in accents.
+
+    The known words are gone through once: a book may have 60,000.
+    """
+    wanted, lengths = set(map(_fold, asked)), set(map(len, asked))
+    near = (one for one in known if len(one) in lengths and not one.isascii())
+    by_count = sorted((known[one], folded) for one in near if (folded := _fold(one)) in wanted)
+    found = {folded: spelling for (_, spelling), folded in by_count}
+    return {one: found[_fold(one)] for one in asked if _fold(one) in found}
 
 
 def closest(word: str, known: Words) -> str:

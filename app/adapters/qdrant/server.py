@@ -84,6 +84,7 @@ class ServerIndex:
         return best
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+        """One request for each book, and one more if it was switched meanwhile."""
         served = await self._catalogue.served(list(wanted)) if wanted else []
         each = await asyncio.gather(*(self._fetch(one, wanted[one.book]) for one in served))
         return [chunk for chunks in each for chunk in chunks]

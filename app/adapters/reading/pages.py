@@ -103,7 +103,7 @@ class PageReader:
         for image in content.iter("img"):
             source = image.get("src") or ""
             name = source.rpartition("/")[2]
-            if "://" not in source and self.files.has(self.files.found(unquote(name))):
+            if "://" not in source and self.files.has(self.files.named(unquote(name))):
                 image.set("src", f"/_images/{name}")
 
     def _document(
@@ -124,7 +124,7 @@ class PageReader:
     def _include(self, name: str) -> str | None:
         """Return the text of a file that a page includes; None if it cannot be read."""
         try:
-            name = self.files.found(name)
+            name = self.files.named(name)
             text = self.files.settings(name)
         except BookError:
             return None

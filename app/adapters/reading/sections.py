@@ -25,13 +25,15 @@ def _patterns(table: str, before: str = "") -> _Patterns:
     }
 
 
+_NUMBER = r"\d[\d.]*[.:)]?\s+"
 _SECTIONS = _patterns(
     "section",
-    r"(?:\d[\d.]*[.:)]?\s+|(?:appendix|anhang|annexe|apéndice)\s\w\s?[^\w\s]?\s"
+    rf"(?:{_NUMBER}|(?:appendix|anhang|annexe|apéndice)\s\w\s?[^\w\s]?\s"
     r"|(?-i:[B-HJ-Z]|[A-Z]\.)[\d.]*\s)?",
 )
 """Behind a number: "4.2", "Appendix A —", "C.1"; "A" alone may be the article."""
-_BY_EXERCISES = _patterns("by exercises", r"(?:\d[\d.]*[.:)]?\s+)?")
+_BY_EXERCISES = _patterns("by exercises", rf"(?:{_NUMBER})?")
+"""Below or right behind exercises."""
 _ITEMS, _TITLES, _PARAGRAPHS = map(_patterns, ("item", "title", "paragraph"))
 _LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
 _MAX_CAPTION = 600

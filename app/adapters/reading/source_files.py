@@ -66,14 +66,14 @@ class SourceFiles:
                 if not file.startswith("."):
                     yield file if below == "." else f"{below}/{file}"
 
-    def found(self, name: str) -> str:
-        """Return the only file whose path ends with this one; the name itself if there are others.
+    def named(self, ending: str) -> str:
+        """Return the only file whose path ends like this; the path itself if none or several do.
 
         So the folders from which a generator includes files need not be known.
         """
-        same = self._by_last_name.get(name.rpartition("/")[2], ())
-        paths = [one for one in same if f"/{one}".endswith(f"/{name}")]
-        return paths[0] if len(paths) == 1 else name
+        same = self._by_last_name.get(ending.rpartition("/")[2], ())
+        paths = [one for one in same if f"/{one}".endswith(f"/{ending}")]
+        return paths[0] if len(paths) == 1 else ending
 
     @cached_property
     def _by_last_name(self) -> Mapping[str, Sequence[str]]:

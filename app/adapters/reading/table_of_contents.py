@@ -129,7 +129,9 @@ def _places(lines: Sequence[_Line], opened: set[tuple[str, ...]]) -> dict[str, P
 
 
 def _above_numbered(lines: Sequence[_Line]) -> set[_Line]:
-    """Return the lines without a number above several numbers that are nowhere else."""
+    """Return the parts of a book whose chapters are numbered through: lines without a number, above
+    several numbers that no other line is above.
+    """
     above = [line for line in lines if not line.entry.number]
     numbers = [{one.entry.number for one in line.below} - {0} for line in above]
     count = Counter(chain.from_iterable(numbers))

@@ -10,13 +10,7 @@ Paragraphs that follow each other in a section are one passage, with a short one
 from collections.abc import Iterable, Sequence
 
 from app.domain.answering.relevance import Candidate, ScoredUnit
-from app.domain.answering.units import (
-    WHOLE,
-    Unit,
-    announces,
-    only_sends,
-    whole_unit,
-)
+from app.domain.answering.units import WHOLE, Unit, announces, only_sends, whole_unit
 from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import table_rows
 from app.domain.scripts import word_count

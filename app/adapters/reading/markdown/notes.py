@@ -48,7 +48,8 @@ def _callouts(state: StateCore) -> None:
                 shown = inline_html(state.md, found["title"] or name.title(), state.env)
                 # A title hides a hint like a solution; this one is a tip, unless it is folded.
                 is_tip = name == "hint" and found["fold"] != "-"
-                title = f'<p class="{"" if is_tip else "admonition-title"} label">{shown}</p>'
+                classes = "label" if is_tip else "admonition-title label"
+                title = f'<p class="{classes}">{shown}</p>'
                 result.append(Token("html_block", "", 0, content=title))
         if token.type.startswith("blockquote"):
             token.tag = tags[-1] if token.nesting > 0 else tags.pop()

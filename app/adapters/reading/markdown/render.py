@@ -193,9 +193,10 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
 
 
 def _emphasis(state: StateInline, silent: bool) -> bool:
-    """Read asterisks between a sign and a letter of a script without blanks as their author meant.
+    """Let asterisks beside Chinese, Japanese or Korean text begin or end emphasis.
 
-    By CommonMark, those behind a bracket end nothing if a letter follows them at once.
+    By CommonMark those behind a bracket end nothing if a letter follows, as it does where no blanks
+    are written.
     """
     start = state.pos
     if not emphasis.tokenize(state, silent):
@@ -246,7 +247,7 @@ def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env
         code = _HIDDEN_RUST.sub("", code)
     if site is Site.DOCUSAURUS and "highlight-" in code:
         code = _HIGHLIGHT.sub("", code)
-    pattern = INCLUDES.get(site)
+    pattern = INCLUDES.get(site)  # code of a plain folder may be about templates
     if pattern and site is not Site.PLAIN:  # of files that cannot be read
         env["unknown"] += [one.group().strip() for one in pattern.finditer(code)]
         code = pattern.sub(lambda one: normpath(f"/{one['file']}")[1:], code)

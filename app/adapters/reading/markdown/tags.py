@@ -84,7 +84,7 @@ def _attribute(found: re.Match[str]) -> str:
 
 
 def _inside_html(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Take the indent from lines that are indented like code right behind HTML: they are of it."""
+    """Take the indent from lines right behind HTML that are indented like code: they are HTML."""
     last = state.tokens[-1] if state.tokens else None
     if silent or not last or last.type != "html_block" or not state.is_code_block(start):
         return False
