@@ -36,6 +36,11 @@ def offline_environment(home: Path) -> dict[str, str]:
     return {**kept, **offline, "RAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
 
 
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
 @contextmanager
 def served_process(
     home: Path, descriptors: int | None = None, running: str = "pass", **settings: str
@@ -44,8 +49,7 @@ def served_process(
 
     `running` is Python code that runs in the process first.
     """
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     begun = f"{running}; import sys; from app.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", begun, "serve"]
     if descriptors is not None:

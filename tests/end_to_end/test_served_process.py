@@ -24,7 +24,7 @@ from tests.index_stores import NOT_RUN, URL, real_server
 from tests.ingesting import edit, make_book
 from tests.openai_double import OpenAIDouble, event
 from tests.owl_server import QUESTION, UNSURE
-from tests.served_process import Served, served_process
+from tests.served_process import Served, free_port, served_process
 from tests.serving import ingested
 
 connections = pytest.mark.attack
@@ -237,7 +237,7 @@ WORKERS = 4
 
 
 def test_several_workers_with_the_embedded_index_are_refused_in_one_line(run: Run) -> None:
-    refused = run("serve", RAG_WORKERS="4").refusal()
+    refused = run("serve", RAG_WORKERS="4", RAG_PORT=str(free_port())).refusal()
     assert "4 workers need a Qdrant server" in refused
     assert "set QDRANT_URL" in refused
 
