@@ -85,12 +85,5 @@ def test_the_quote_of_numbered_code_does_not_begin_at_a_number(tmp_path: Path) -
     )
 
 
-def test_a_page_that_markdeep_renders_is_read_as_its_markdown(tmp_path: Path) -> None:
-    source = "\n\nOwls\n====\nThey see.\n\n~~~ python\nhoot()\n~~~\n<script src=markdeep.js>"
-    blocks = book_of(tmp_path, source).documents[0].blocks
-    expected = ["heading: Owls", "paragraph: They see.", "code language=python: hoot()"]
-    assert [shown(one) for one in blocks] == expected
-
-
 if __name__ == "__main__":
     CASES.write_anew()

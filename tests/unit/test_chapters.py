@@ -310,8 +310,8 @@ def test_a_heading_that_asks_stands_for_its_exercise() -> None:
     ("files", "pages"),
     [
         (
-            {"mkdocs.yml": "docs_dir: .\nnav: [docs/a.md, {Guide: guide/}, {More: 'more/*.md'}]"},
-            ["A /docs/a/", "Guide /guide/b/", "More /more/c/"],
+            {"mkdocs.yml": "docs_dir: .\nnav: [docs/a.md, {More: [more/c.md]}, guide/b.md]"},
+            ["A /docs/a/", "More /more/c/", "B /guide/b/"],
         ),
         (
             {
@@ -352,6 +352,28 @@ def test_a_heading_that_asks_stands_for_its_exercise() -> None:
         ),
         (
             {
+                "myst.yml": "project: {toc: [{file: docs/a}, {file: 02_D & E.md}, {file: a.md}]}",
+                "02_D & E.md": "# D\n\nText.",
+                "a.md": "# E\n\nText.",
+            },
+            ["A /", "D /d-and-e", "E /a"],
+        ),
+        (
+            {
+                "myst.yml": "project: {}\nsite: {options: {folders: true}}",
+                "docs/index.md": "# I\n\nText.",
+            },
+            ["I /", "A /docs/a", "B /guide/b", "C /more/c"],
+        ),
+        (
+            {
+                "index.md": "# I\n\nText.\n\n```toc\n:maxdepth: 1\nmore/c\n```",
+                "more/c.md": "# C\n\nText.\n\n```{toctree}\nB <../guide/b>\n../index\n```",
+            },
+            ["I /index.html", "C /more/c.html", "C /guide/b.html"],
+        ),
+        (
+            {
                 "config.yaml": "carpentry: x\nepisodes: [e.md, d.md]",
                 "episodes/d.md": "# D\n\nText.",
                 "episodes/e.md": "# E\n\nText.",
@@ -361,7 +383,7 @@ def test_a_heading_that_asks_stands_for_its_exercise() -> None:
             ["I /index.html", "E /e.html", "D /d.html", "S /s.html"],
         ),
     ],
-    ids=["folders", "literate-nav", "Zensical", "Jekyll", "README", "GitBook", "Carpentries"],
+    ids="MkDocs nav-file Zensical Jekyll README GitBook mystmd folders toctree Carpentries".split(),
 )
 def test_chapters_and_addresses_are_those_of_the_site(
     files: dict[str, str], pages: list[str], tmp_path: Path

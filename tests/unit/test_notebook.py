@@ -97,10 +97,9 @@ def test_what_is_no_notebook_is_refused_in_one_line(data: bytes, problem: str) -
 
 
 def test_a_notebook_of_format_3_is_read() -> None:
-    heading = {"cell_type": "heading", "level": 2, "source": ["Ears"]}
     code = {"cell_type": "code", "input": "x", "outputs": [{"text": "7"}]}
-    old = json.dumps({"nbformat": 3, "worksheets": [{"cells": [heading, code]}]})
-    assert markdown(old) == f"## Ears\n\n{IN}\n\n{OUT}\n"
+    old = json.dumps({"nbformat": 3, "worksheets": [{"cells": [code]}]})
+    assert markdown(old) == f"{IN}\n\n{OUT}\n"
 
 
 def test_a_new_notebook_is_empty() -> None:

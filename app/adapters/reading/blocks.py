@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain, repeat, takewhile
@@ -11,7 +10,7 @@ from typing import ClassVar
 from lxml.html import HtmlElement
 from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 
-from app.adapters.reading.drafts import BEGIN, EDGE, END, NO_SPAN, Draft, compose, runs_of, unshown
+from app.adapters.reading.drafts import EDGE, NO_SPAN, Draft, compose, runs_of, unshown
 from app.adapters.reading.inline import inline
 from app.adapters.reading.listings import code_language, code_text
 from app.adapters.reading.lists_and_tables import (
@@ -20,7 +19,7 @@ from app.adapters.reading.lists_and_tables import (
     read_table,
     reference_drafts,
 )
-from app.adapters.reading.sections import titled_kind
+from app.adapters.reading.sections import is_hint, titled_kind
 from app.adapters.reading.tree import Tree, own_id, source_span
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Figure
 from app.domain.errors import FileRefused
@@ -31,7 +30,6 @@ _CONTAINERS = {
 }
 """Kinds of elements that are one block, by their roles; the first of several counts."""
 _NO_TEXT = f"{RUN_BOUNDARY}{RUN_GLUE} \n.,;"
-_NUMBER = re.compile(r"\d+(?: ?\. ?\d+)*\.?")
 _LEVELS = ("1", "2", "3", "4", "5", "6")
 _HEADINGS = tuple(f"h{level}" for level in _LEVELS)
 _AROUND_HEADING = ("header", "hgroup", "div")
@@ -119,8 +117,7 @@ class _Blocks:
     def _heading(self, element: HtmlElement) -> list[Draft]:
         number = element.get("aria-level") or str(element.tag)[1:]
         level = int(number) if number in _LEVELS else 2
-        found = inline(element, self._tree)
-        text = _numbered(element, found.marked.replace("\n", f"{EDGE} {EDGE}"))
+        text = inline(element, self._tree).marked.replace("\n", f"{EDGE} {EDGE}")
         return [Draft(BlockKind.HEADING, text, level=level, element_id=_heading_id(element))]
 
     def _code(self, element: HtmlElement) -> list[Draft]:
@@ -144,14 +141,19 @@ class _Blocks:
         drafts = [one for one in drafts if one is not titled]
         title = " ".join(titled.text.split()) if titled else element.get("title") or ""
         if kind is BlockKind.ADMONITION:
-            kind = titled_kind(title)
-        if kind is BlockKind.ADMONITION and any(one.kind is BlockKind.HEADING for one in drafts):
-            return [*_lead_in(title), *drafts]  # a part of the page that can be folded
+            first = drafts[0].text.partition("\n")[0] if drafts else ""
+            folded = self._tree.has("folded", element)
+            kind = titled_kind(title or first, is_open=not folded)
+            kinds = {one.kind for one in drafts}
+            is_part = BlockKind.HEADING in kinds or (folded and kinds == {BlockKind.CODE})
+            if kind is BlockKind.ADMONITION and is_part:
+                return [*_lead_in(title), *drafts]  # a part of the page that can be folded
         # Solutions are hidden, so they are no part of the exercise that they stand in.
-        apart = BlockKind.SOLUTION if kind is BlockKind.EXERCISE else None
-        own = compose(kind, [one for one in drafts if one.kind is not apart], title)
+        apart = [one for one in drafts if one.kind is BlockKind.SOLUTION or is_hint(one)]
+        apart = apart if kind is BlockKind.EXERCISE else []
+        own = compose(kind, [one for one in drafts if one not in apart], title)
         own.element_id = own_id(element) or own.element_id
-        return [own, *(one for one in drafts if one.kind is apart)]
+        return [own, *apart]
 
     def _title(self, element: HtmlElement) -> list[Draft]:
         is_heading = element.tag in _HEADINGS
@@ -278,16 +280,6 @@ def _labelled(name: str, drafts: list[Draft]) -> list[Draft]:
     if first.kind is BlockKind.PARAGRAPH:
         return [replace(first, marked=f"{name}{unshown(':')} {first.marked}"), *rest]
     return [*_lead_in(name), *drafts]
-
-
-def _numbered(heading: HtmlElement, text: str) -> str:
-    """Put a blank behind a heading's number that only its style sets apart: "1.3Lists"."""
-    for part in heading.iterdescendants("span", "small", "b"):
-        number = " ".join(part.text_content().split())
-        rest = text.removeprefix(number)
-        if _NUMBER.fullmatch(number) and rest != text and rest[:1].isalnum():
-            return f"{BEGIN}{number.replace(' ', '')} {END}{rest}"
-    return text
 
 
 def _heading_id(element: HtmlElement) -> str:

@@ -16,6 +16,7 @@ from app.adapters.reading.site_pages import PAGE_SUFFIXES, open_site_folder
 from app.adapters.reading.source_files import PAGE_SUFFIXES as MARKDOWN
 from app.adapters.reading.source_files import SourceFiles
 from app.domain.book_id import BookId
+from app.domain.characters import well_formed
 from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.errors import BookError
 from app.domain.languages import language_of_text
@@ -81,7 +82,7 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     first, own = documents[0].file.rpartition("/")[2].lower(), documents[0].title
     opens = len(documents) == 1 or first.startswith(("index.", "readme."))
     opens = opens and own.lower() not in ("index", "readme")
-    title = opened.title or (own if opens else book_name(folder))
+    title = opened.title or (own if opens else well_formed(book_name(folder)))
     return replace(_book(own_id, title, opened, documents), warnings=tuple(warnings))
 
 

@@ -28,6 +28,8 @@ _MOST_TERMS = 30
 _NAMED = 5
 """Files that a warning names."""
 _WORD = re.compile(r"\w+")
+_ORNAMENT = re.compile(r"([^\w\s])(?:\s|\1)*")
+"""One sign, as between scenes: "* * *"."""
 _BETWEEN_WORDS = re.compile(r"(?<=[^\W_])_+(?=[^\W_])|(?<=[^\W\d_])-(?=[^\W\d_])")
 """What stands for blanks in a file's name."""
 
@@ -76,13 +78,6 @@ def left_out_warning(reason: str, files: Sequence[str]) -> SourceWarning:
     )
 
 
-def _is_ornament(draft: Draft) -> bool:
-    """Whether it is a paragraph of one sign, as between scenes: "* * *"."""
-    if draft.kind is not BlockKind.PARAGRAPH or _WORD.search(draft.marked):
-        return False
-    return len(set("".join(draft.text.split()))) < 2
-
-
 def build_document(
     info: PageInfo, drafts: Sequence[Draft], source: str | None, shown: PageText | None
 ) -> Document:
@@ -94,7 +89,8 @@ def build_document(
     blocks: list[Block] = []
     at, span = 0, (0, 0)
     for draft, section in in_sections(drafts, title):
-        if draft.is_blank or _is_ornament(draft):
+        is_ornament = draft.kind is BlockKind.PARAGRAPH and _ORNAMENT.fullmatch(draft.text)
+        if draft.is_blank or is_ornament:
             continue
         if source is None:
             span = (at, at + len(draft.text))

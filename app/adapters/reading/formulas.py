@@ -91,8 +91,6 @@ def _marked_tex(element: HtmlElement) -> str | None:
 
 def _tex_of_mathml(element: HtmlElement) -> str:
     tag = str(element.tag).rpartition(":")[2]
-    if tag in ("annotation", "annotation-xml"):
-        return ""
     parts = [_tex_of_mathml(one) for one in element if isinstance(one.tag, str)]
     if template := _MATHML.get(str(len(parts)), {}).get(tag):
         return str(template).format(*parts)

@@ -1,22 +1,21 @@
 """Code of a page: its text without line numbers, and its language."""
 
 import re
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 
 from lxml.html import HtmlElement
 
 from app.adapters.reading.drafts import GAP
 
 _LANGUAGE = re.compile(
-    r"(?:^|\s)(?:(?:language|lang|highlight|src|hl)-|brush:\s?|sourceCode\s)([\w+#.-]+)"
+    r"(?:^|\s)(?:(?:language|lang|highlight|src|hl)-|brush:\s?|sourceCode\s|(?=Agda\b))([\w+#.-]+)"
 )
 """Classes that name a language: those of pandoc are "sourceCode python"."""
-_NO_LANGUAGE = frozenset(
+_NO_LANGUAGE = (
     "text plaintext none default source highlight console-output output txt nohighlight "
-    "plain wrapper notranslate myst-ansi ipythontb ipynb".split()
+    "plain wrapper notranslate myst-ansi ipythontb ipynb sourcecode".split()
 )
-_OTHER_NAMES = {"ipython3": "python", "ipython": "python", "sourcecode": ""}
-_LINE_TAGS = ("div", "p", "li", "tr")
+_OTHER_NAMES = dict.fromkeys(_NO_LANGUAGE, "") | {"ipython3": "python", "ipython": "python"}
 _ABOVE = 3
 """Elements around the code's outermost one that may name its language."""
 
@@ -24,7 +23,9 @@ _ABOVE = 3
 def code_text(pre: HtmlElement) -> str:
     """Return the code as a browser shows it, with marks, without blank lines at its ends."""
     # Lines that are elements are lines of it. What is inside of them comes first.
-    for one in reversed([*pre.iterdescendants("br", *_LINE_TAGS)]):
+    pairs = pairwise(pre.xpath(".//span[@class='line']"))
+    spans = [one for one, other in pairs if one.getnext() is other and not one.tail]
+    for one in reversed([*pre.iterdescendants("br", "div", "p", "li", "tr"), *spans]):
         ends = one.tag == "br" or one.getnext() is not None
         if ends and not str(one.text_content()).endswith("\n"):
             behind = one.tail or ""
@@ -42,8 +43,6 @@ def code_language(pre: HtmlElement, outer: HtmlElement) -> str:
     for element in (pre, *([code] if code is not None else []), *inside, outer, *above):
         named = element.get("data-lang") or element.get("data-language") or ""
         for given in (named, *_LANGUAGE.findall(element.get("class") or "")):
-            name = str(given).lower()
-            name = _OTHER_NAMES.get(name, name)
-            if name and name not in _NO_LANGUAGE:
-                return name
+            if name := _OTHER_NAMES.get(given.lower(), given.lower()):
+                return str(name)
     return ""

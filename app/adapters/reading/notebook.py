@@ -25,7 +25,7 @@ from app.domain.reading_budget import BUDGET
 _LANGUAGE = re.compile(r"[\w.+#-]+")
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _CELLS = AliasChoices("cells", AliasPath("worksheets", 0, "cells"))
-"""Where the cells are; those of format 3, before 2015, have `input` and headings of their own."""
+"""Where the cells are; code of format 3, before 2015, is `input`."""
 _LONGEST = 4_000
 """Characters of a cell's outputs that are read."""
 
@@ -61,7 +61,6 @@ class _Output(BaseModel):
 
 class _Cell(BaseModel):
     cell_type: str
-    level: int = 1
     source: _Text = Field("", validation_alias=AliasChoices("source", "input"))
     metadata: _Metadata = _Metadata()
     outputs: list[_Output] = []
@@ -73,7 +72,7 @@ class _Cell(BaseModel):
         if "remove-cell" in removed or not source.strip():
             return
         if self.cell_type in ("markdown", "heading"):
-            yield f"{'#' * self.level} {source}" if self.cell_type == "heading" else source
+            yield source
         if self.cell_type == "code" and "remove-input" not in removed:
             yield fenced(source, language)
         printed = _COLOUR.sub("", "".join(one.shown for one in self.outputs)).strip("\r\n")

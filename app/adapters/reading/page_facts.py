@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from urllib.parse import unquote
 
 from lxml.html import HtmlElement
@@ -17,19 +17,18 @@ from app.adapters.reading.tree import parse
 _REFRESH = re.compile(r"\s*\d*\s*[;,]\s*url\s*=\s*['\"]?([^'\"]+)", re.I)
 _NUMBER = re.compile(r"\d{1,4}(?:\.\d{1,4})*\.\s+(?=\S)")
 _FIRST_NUMBER = re.compile(r"\d{1,4}(?!\d)")
-_STEP = re.compile(r"^[←↑⇐]|[→⇒]$")
-"""A link to the page before or behind, which some sites put into their navigation."""
 _BESIDE = (
-    "(//nav | //*[@role='navigation'] | //aside)[count(.//a) > 1]"
+    "(//nav | //*[@role='navigation'] | //aside)"
+    "[count(.//a[not(contains('←↑⇐', substring(., 1, 1)))]) > 1]"
     "[not(ancestor::footer or ancestor::header or ancestor::main or ancestor::article)]"
 )
-"""Navigations beside the text."""
+"""Navigations beside the text, without those of links to the page before and behind."""
 _WORDS = 6
 """Words of a paragraph that is more than a label."""
 _INDEX = re.compile(r"\bindex\b", re.IGNORECASE)
 _INDEX_LINKS = 20
-_INDEX_SHARE = 0.65
-"""Least links of an index, and their share of its text in characters."""
+_INDEX_TEXT = 30
+"""Least links of an index, and most characters between them for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class PageFacts:
     paragraphs: frozenset[int]
     """Hashes of its paragraphs and listings, without those of a few words."""
     is_index: bool
-    """Whether it is an index of terms: a title says so, and most of its text is in many links."""
+    """Whether it is an index of terms: a title says so, and little text is between many links."""
 
     @property
     def all_links(self) -> Iterator[str]:
@@ -133,8 +132,8 @@ def read_facts(data: bytes, file: str) -> PageFacts:
 def _is_index(content: HtmlElement, title: str) -> bool:
     titles = (title, *map(_text, islice(content.iter("h1", "h2"), 1)))
     links = content.findall(".//a[@href]") if any(map(_INDEX.search, titles)) else []
-    linked = sum(len(_text(one)) for one in links)
-    return len(links) >= _INDEX_LINKS and linked > _INDEX_SHARE * len(_text(content))
+    between = len(_text(content)) - sum(len(_text(one)) for one in links)
+    return len(links) >= _INDEX_LINKS and between < _INDEX_TEXT * len(links)
 
 
 def _text(element: HtmlElement) -> str:
@@ -163,22 +162,16 @@ def _entries(menus: Sequence[HtmlElement], theme: Theme, file: str, folder: str)
         {found for menu in outer for found in theme.select(key, menu)}
         for key in ("label", "nest", "number")
     )
-    pending = [(menu, 0) for menu in reversed(outer)]
     seen = {file}
-    while pending:
-        element, depth = pending.pop()
-        if element in labels:
+    for element in chain.from_iterable(menu.iter() for menu in outer):
+        if element in labels and labels.isdisjoint(element.iterancestors()):
             target = _target(element, file, folder, seen)
             seen.add(target)
             number, title = _numbered(element, numbers)
             is_label = not target and (element.get("href") or "#") == "#"
-            if _STEP.search(title):
-                continue
             if title and (target or (is_label and any(map(str.isalnum, title)))):
+                depth = sum(one in nests for one in element.iterancestors())
                 yield Entry(depth, title, number, target)
-            continue
-        deeper = depth + (element in nests)
-        pending += [(child, deeper) for child in reversed(element) if isinstance(child.tag, str)]
 
 
 def _target(link: HtmlElement, file: str, folder: str, seen: Set[str]) -> str:

@@ -66,10 +66,6 @@ class PageReader:
     def _built_page(self, info: PageInfo) -> Document | None:
         html = self.files.data(info.file)
         root = parse(marked(html) if self.mark else html, info.file)
-        if root.xpath("//script[contains(@src, 'markdeep')]"):  # it renders the page's Markdown
-            page = self.markdown(info, html.decode("utf-8", "replace"), Site.PLAIN)
-            blocks = [replace(one, anchor="", url=info.url) for one in page.blocks] if page else []
-            return replace(page, blocks=tuple(blocks)) if page else None
         _resolve_images(root, info.url)
         main, source = info.theme.content(root), "" if self.mark else None
         document = None if main is None else self._document(info, main, source, shown_text(root))

@@ -34,7 +34,7 @@ _SECTIONS = _patterns(
 """Behind a number: "4.2", "Appendix A —", "C.1"; "A" alone may be the article."""
 _BY_EXERCISES = _patterns("by exercises", rf"(?:{_NUMBER})?")
 """Below or right behind exercises."""
-_ITEMS, _TITLES, _PARAGRAPHS = map(_patterns, ("item", "title", "paragraph"))
+_ITEMS, _TITLES, _HINTS, _PARAGRAPHS = map(_patterns, ("item", "title", "hint", "paragraph"))
 _LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
 _MAX_CAPTION = 600
 _SEPARATE = frozenset(
@@ -59,11 +59,17 @@ class Section:
     """If set, the section's own content becomes one block of this kind."""
 
 
-def titled_kind(title: str) -> BlockKind:
+def titled_kind(title: str, *, is_open: bool = False) -> BlockKind:
     """Return the kind of an admonition or of details: the title may make it an exercise, or a
-    solution, which is hidden from answers like a hint.
+    solution, which is hidden from answers like a hint. An open hint is one only by an exercise.
     """
-    return _named(_TITLES, title) or BlockKind.ADMONITION
+    kind = _named(_TITLES, title)
+    return BlockKind.ADMONITION if kind is None or (is_open and _named(_HINTS, title)) else kind
+
+
+def is_hint(draft: Draft) -> bool:
+    """Whether it is an admonition that is a hint if it stands by an exercise; else it is a tip."""
+    return draft.kind is BlockKind.ADMONITION and _named(_HINTS, draft.text) is not None
 
 
 def _named(patterns: _Patterns, text: str) -> BlockKind | None:
@@ -136,8 +142,12 @@ def _typed(run: Sequence[Draft], section: Section) -> Iterator[tuple[Draft, Sect
         found = _joined(run, section.item, section.path[-1])
     else:
         found = (one for draft in run for one in _items(draft, section.holds))
+    before = section.holds
     for one in found:
-        yield one, section
+        hides = is_hint(one) and BlockKind.EXERCISE in (before, section.holds)
+        kind = BlockKind.SOLUTION if hides else one.kind
+        before = before if kind is BlockKind.SOLUTION else kind
+        yield replace(one, kind=kind), section
 
 
 def _joined(run: Sequence[Draft], kind: BlockKind, heading: str) -> Iterator[Draft]:
@@ -154,7 +164,7 @@ def _items(draft: Draft, kind: BlockKind | None) -> list[Draft]:
     is_list = draft.kind is BlockKind.LIST
     label = next(iter(draft.terms), "")
     is_labelled = label and draft.kind in _LABELLED and draft.text.startswith(label)
-    if is_labelled and (own := _named(_ITEMS, label)):
+    if is_labelled and (own := _named(_ITEMS, draft.text[: len(label) + len(": A")])):
         return [replace(draft, kind=own)]
     if kind is BlockKind.REFERENCE and draft.kind is BlockKind.GLOSSARY_ENTRY:
         return [replace(draft, kind=kind, terms=())]  # works by their keys: "[1]"

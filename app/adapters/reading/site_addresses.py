@@ -105,8 +105,8 @@ def _base_of(links: Iterable[str], by_path: Mapping[str, str], start: str) -> st
     """
     hits: Counter[str] = Counter()
     for link in links:
-        if link.startswith(start):
-            url = f"{link.rstrip('/')}/"
+        if link.startswith(start) and "//localhost" not in link:  # as mystmd may write
+            url = link if _SUFFIX.search(link) else f"{link.rstrip('/')}/"
             slash = url.find("/", url.find("://") + 3 if "://" in url else 0)
             while slash >= 0:
                 hits[url[: slash + 1]] += unquote(link[slash + 1 :]) in by_path

@@ -28,7 +28,7 @@ NO_TEXT = "a home page without text of its own"
 REPEATED = "the same text is on other pages"
 _FURNITURE = re.compile(
     r"(?:^|/)(?:40[34]|sitemap|genindex(?:-\w+)?|py-modindex|(search|tags?|categories|authors|archive))"
-    r"(?:\.html?|/index\.html)$|(?:^|/)(?:_modules|tags?|categories|authors|archive)/"
+    r"(?:\.html?|/index\.html)$|(?:^|/)(?:_modules|tags?|categories|authors|archive|page/\d+)/"
 )
 """Files of pages that are read only if the table of contents lists them."""
 _SEARCH_TEXTS = 3
@@ -98,7 +98,7 @@ class _Edition:
         self._addresses = addresses
         self._files = {page.file: page for page in pages}
         top = min(self._files, key=lambda file: file.count("/"))
-        self._home = top if PurePosixPath(top.lower()).name.startswith("index.") else ""
+        self._home = self._own(top) if PurePosixPath(top.lower()).name.startswith("index.") else ""
         # What earlier builds left behind lists itself, but no link leads there from the home page.
         linked = self._visited([top] if self._home else [])
         self._files = {file: self._files[file] for file in self._visited([top, *self._files])}
@@ -168,7 +168,7 @@ class _Edition:
         hides_some = any(one.is_indexed for one in pages)
         found: dict[str, str] = {}
         for file, page in self._files.items():
-            canonical = self._own(page.canonical)
+            canonical = self._own(page.canonical or file.replace(".html", "_mj.html"))  # of GAPDoc
             if page.redirect:
                 found[file] = "redirect"
             elif canonical and canonical != file:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from posixpath import join
+from posixpath import dirname, join, normpath
 
 from app.adapters.reading.source_files import SourceFiles, by_numbers, front_matter_of, page_names
 from app.adapters.reading.table_of_contents import Entry, summary_entries, yaml_entries
@@ -18,6 +18,11 @@ from app.domain.reading_budget import read_json, read_toml
 
 _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 """A number before a name of Docusaurus's; not that of a version or date."""
+_ENUMERATION = re.compile(r"^(?![12]\d{3}|\d{5})[\d_.-]++(?=.)")
+"""A number before a name of mystmd's; not that of a year."""
+_TOCTREE = re.compile(
+    r"^(`{3,}|:{3,}) *\{?toc(?:tree)?\}?[^\n]*\n(?P<names>.*?)^\1", re.DOTALL | re.MULTILINE
+)
 _INDEX = ("index", "_index", "readme")
 _LESSON = ("episodes", "learners", "instructors", "profiles")
 """Folders of a lesson of the Carpentries, in the order of its site."""
@@ -107,13 +112,35 @@ def _myst(files: SourceFiles, config: str) -> Facts:
     project = settings.get("project")
     toc = project.get("toc") if isinstance(project, Mapping) else None
     listed = settings if config == "_toc.yml" else toc
+    entries = list(yaml_entries(listed)) if listed else None
+    is_mystmd = config == "myst.yml"
     return Facts(
         "",
-        _pages(files, "", "" if config == "myst.yml" else ".html"),
-        list(yaml_entries(listed)) if listed else None,
+        _mystmd_pages(files, settings, entries or ()) if is_mystmd else _pages(files, "", ".html"),
+        entries,
         _text(settings, "project", "title") or _text(book, "title"),
         base_url=_address(book),
     )
+
+
+def _mystmd_pages(
+    files: SourceFiles, settings: Mapping[str, object], entries: Sequence[Entry]
+) -> dict[str, str]:
+    """Return file -> path of each page; that of the first page is the site's."""
+    names = page_names(files, "")
+    in_folders = _text(settings, "site", "options", "folders") == "True"
+    home = next(filter(None, (*(one.target for one in entries), *names)), "")
+    paths = {}
+    for name in names:
+        parts = PurePosixPath(name).with_suffix("").parts
+        path = "/".join(map(_slug, parts if in_folders else parts[-1:])).removesuffix("/index")
+        paths[name] = "" if home in (name, name.rpartition(".")[0]) else path
+    return paths
+
+
+def _slug(name: str) -> str:
+    name = _ENUMERATION.sub("", name.lower()).replace("&", "-and-")
+    return re.sub("[^a-z0-9]+", "-", name).strip("-")[:50]
 
 
 def _plain(files: SourceFiles, config: str) -> Facts:
@@ -137,7 +164,7 @@ def _plain(files: SourceFiles, config: str) -> Facts:
     end = "/" if style == "pretty" or style.endswith("/") else ".html"
     pages = _pages(files, folder, end)
     pages.pop(summary.rpartition("/")[2], "")  # HonKit's contents may be a README
-    entries = _summary(files, summary)
+    entries = _summary(files, summary) or _toctrees(files)
     first = _text(gitbook, "structure", "readme") or "README.md"
     is_home = gitbook or summary.endswith("_sidebar.md")  # else that of the repository
     if entries and is_home and first in pages and first not in [one.target for one in entries]:
@@ -149,6 +176,25 @@ def _plain(files: SourceFiles, config: str) -> Facts:
         _text(gitbook, "title") or _text(book, "title"),
         base_url=_address(book),
     )
+
+
+def _toctrees(files: SourceFiles) -> list[Entry]:
+    """Read what pages of Sphinx and d2lbook list in fences; [] if that is nothing or a pattern."""
+    entries: dict[str, Entry] = {}
+    waiting = [(0, "index.md")]
+    while waiting:
+        depth, page = waiting.pop()
+        if page in entries or not files.has(page):
+            continue
+        entries[page] = Entry(depth, "", 0, page)
+        names = "\n".join(tree["names"] for tree in _TOCTREE.finditer(files.text(page)))
+        if "*" in names:
+            return []
+        for line in reversed(names.splitlines()):
+            name = line.rpartition("<")[2].strip("> ").removesuffix(".md")
+            path = normpath(join(dirname(page), name)).lstrip("/")
+            waiting.append((depth + (page != "index.md"), f"{path}.md"))
+    return [*entries.values()] if len(entries) > 1 else []
 
 
 def _hugo(files: SourceFiles, settings: Mapping[str, object]) -> Facts:

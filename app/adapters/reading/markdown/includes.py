@@ -1,11 +1,12 @@
-"""The files that a page of mdBook, MkDocs, GitBook or Hugo includes, whole or in part."""
+"""The files that a page includes, whole or in part: of mdBook, MkDocs, GitBook, Hugo, VitePress."""
 
 import re
 from collections.abc import Callable, Sequence
-from posixpath import dirname, join, normpath
+from posixpath import dirname, join, normpath, splitext
 from typing import TypeAlias
 
 from app.domain.document import Site
+from app.domain.fences_and_tables import fenced
 
 _FILE = r"(?P<file>[^\s\"':*!{}]++):?(?P<part>[\w:-]*+)[^{}\n]*+"
 INCLUDES = {
@@ -14,14 +15,17 @@ INCLUDES = {
         rf"^(?P<indent>[ \t]*)(?:-+8<-+ [\"']|\{{[*!]>? *){_FILE}\}}?", re.MULTILINE
     ),
     Site.PLAIN: re.compile(
-        r"^(?P<indent>[ \t]*)\{{1,2}% *include +\"(?P<file>[^\s\"%]+\.md)\"(?P<part>) *%\}{1,2}",
+        r"^(?P<indent>[ \t]*)(?:\{{1,2}% *include +\"(?P<file>[^\s\"%]+\.md)\" *%\}{1,2}"
+        r"|(?:<<<|@\[code[^\]\n]*\]\()[ ]?(?P<root>@/?)?(?P<listing>[\w./-]+)"
+        r"#?(?P<part>[\w-]*)[^\n]*)",
         re.MULTILINE,
     ),
 }
-"""Lines or, with mdBook, places of a line that stand for a file or a part of it."""
-_MARK = r"(?:\bANCHOR{}: *|8<-+ *\[{}: *){}"
+"""Lines or, with mdBook, places of a line that stand for a file or a part of it. VitePress (`<<<`)
+and VuePress (`@[code]`) show it as a listing."""
+_MARK = r"(?:\bANCHOR{}: *|8<-+ *\[{}: *|#{}region +){}"
 _PART = _MARK + r"[^\n]*\n(.*?)(?:(?<=\n)[^\n]*" + _MARK + r"|\Z)"
-_ANY_MARK = re.compile(_MARK.format("(?:_END)?", "(?:start|end)", ""))
+_ANY_MARK = re.compile(_MARK.format("(?:_END)?", "(?:start|end)", "(?:end)?", ""))
 _DEEPEST = 8
 """How deep files may include files."""
 
@@ -38,12 +42,15 @@ def with_includes(
         return lines
 
     def content(found: re.Match[str]) -> str:
-        folder = "" if site is Site.MKDOCS else dirname(file)
-        name = normpath(join(folder, found["file"])).lstrip("/")
+        given = found.groupdict()
+        folder = "" if site is Site.MKDOCS or given.get("root") else dirname(file)
+        name = normpath(join(folder, given["file"] or given["listing"])).lstrip("/")
         text = include(name)
-        part = _part(text, found["part"]) if text is not None else None
+        part = _part(text, given["part"] or "") if text is not None else None
         if part is None:
             return found[0]
+        if not given["file"]:
+            part = fenced("\n".join(part), splitext(name)[1][1:]).split("\n")
         whole = with_includes(part, name, site, include, depth + 1)
         return "\n".join(found["indent"] + one for one in whole)
 
@@ -55,7 +62,8 @@ def _part(text: str, part: str) -> list[str] | None:
     first, colon, last = part.partition(":")
     if part and not (first + last).isdigit():
         name = rf"{re.escape(part)}\b"
-        found = re.search(_PART.format("", "start", name, "_END", "end", name), text, re.DOTALL)
+        marks = _PART.format("", "start", "", name, "_END", "end", "end", name)
+        found = re.search(marks, text, re.DOTALL)
         text, first, last = found[1] if found else "", "", ""
     at = int(first or 1) - 1
     end = (int(last) if last else None) if colon or not first else at + 1

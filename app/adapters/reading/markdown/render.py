@@ -10,7 +10,6 @@ from posixpath import normpath
 from typing import Any
 
 from markdown_it import MarkdownIt
-from markdown_it.common.utils import normalizeReference
 from markdown_it.renderer import RendererHTML
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock, list_block, paragraph
@@ -27,13 +26,14 @@ from mdit_py_plugins.gfm import gfm_plugin
 from mdit_py_plugins.myst_blocks import myst_block_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
 from mdit_py_plugins.texmath import texmath_plugin
+from rich.emoji import Emoji
 
 from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.inline import UNKNOWN
+from app.adapters.reading.markdown.callouts import callouts_plugin
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import heading_ids
 from app.adapters.reading.markdown.includes import INCLUDES, Include, with_includes
-from app.adapters.reading.markdown.notes import notes_plugin
 from app.adapters.reading.markdown.tags import TAG, as_html, tags_plugin
 from app.adapters.reading.markdown.unresolved import TEMPLATE, unresolved_plugin
 from app.adapters.reading.tree import SPAN, marked
@@ -42,25 +42,17 @@ from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
 
 _IMPORT = re.compile(r"^import [^\n]* from [\"']", re.MULTILINE)
-_THEME = re.compile(r"^import [^\n]* from [\"']@theme/", re.MULTILINE)
-"""A component of Docusaurus's, which reads all its pages as MDX."""
-_CROSS_REFERENCE = re.compile(
-    r"`\]\[([^\[\]\n]{1,200})\]|\]\[([\w-]+(?:\.[\w-]+)+)\]|\[([^\[\]\n]{1,200})\]\[\]"
-)
-"""Links by the name of an object or heading of another page, which MkDocs's autorefs resolves."""
 _PYMDOWN = re.compile(
     r"(?P<icon>:(?:material|octicons|fontawesome|simple)-[\w-]{1,60}:(?:\{[^{}\n]{0,80}\})?[ \t]?)"
     r"|(?<![\w+])\+\+(?P<keys>[\w+-]{1,60})\+\+(?![\w+])"
     r"|(?<![\w=^\"'!<])(?P<mark>==|\^\^)(?=[^\s>])(?P<marked>[^=^\n]{1,300})(?<=\S)(?P=mark)(?![\w=^])"
-    r"|(?:[ ]|\A)\^[A-Za-z\d][\w-]{3,40}\Z"
 )
-"""Icons of Material for MkDocs, keys (`++ctrl++`), marked text (`==so==`), ids of Obsidian."""
+"""Icons of Material for MkDocs, keys (`++ctrl++`), marked text (`==so==`)."""
 _PYMDOWN_SIGN = re.compile("[:^=+]")
 """Each of them has one of these characters; most texts have none."""
 _CODE_LANGUAGE = re.compile(r"\A#!\w+ ")
 """The language before code within a line, as PyMdown has it: `#!python x`."""
-_NO_BREAK = re.compile(r"^( {0,3}#{1,6})\xa0", re.MULTILINE)
-"""A heading's mark before a blank that does not break, as Macs write it by mistake."""
+_EMOJI = re.compile(r"(?<![\w:]):[a-z\d][\w+-]+:(?![\w:])")
 _LINE_END = re.compile(r"\r\n?|\n")
 _INFO = re.compile(r"^\{?\.?(?:language-)?(?P<language>[\w+#.-]+)(?![\w+#.=-])")
 _TITLE = re.compile(r"(?:title|caption|file|filename)=(?:\"([^\"]+)\"|'([^']+)')")
@@ -94,18 +86,13 @@ def render(
     FileRefused, with the line, if it is nested too deeply or has too many tokens.
     """
     is_mdx = site is Site.DOCUSAURUS or file.endswith(".mdx")
-    is_mdx = is_mdx or ("@theme/" in source and _THEME.search(source) is not None)
     md = parser(site, is_mdx)
     env: dict[str, Any] = {"unknown": [], "site": site, "file": file}
-    if site is Site.MKDOCS:
-        names = (name[name.lastindex or 0] for name in _CROSS_REFERENCE.finditer(source))
-        env["references"] = {normalizeReference(one): {"href": "", "title": ""} for one in names}
     # The pages of doc-builder have no imports, and formulas with braces.
     env["mdx"] = site is Site.DOCUSAURUS or (is_mdx and bool(_IMPORT.search(source)))
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
-    shown = _NO_BREAK.sub(r"\1 ", source[skip:]) if "#\xa0" in source else source[skip:]
-    lines = [""] * front + _LINE_END.split(shown)
+    lines = [""] * front + _LINE_END.split(source[skip:])
     whole = with_includes(lines, file, site, include)
     places = [
         start for start, one in zip(starts, whole, strict=False) for _ in range(one.count("\n") + 1)
@@ -129,6 +116,11 @@ def _without_marks(state: StateCore) -> None:
             elif part.type == "code_inline":
                 part.content = _CODE_LANGUAGE.sub("", part.content)
         before = token.type
+
+
+def _text(_: object, tokens: Sequence[Token], index: int, *_options: object) -> str:
+    """Render a text; its shortcodes of emoji, such as `:owl:`, are those signs."""
+    return escape(_EMOJI.sub(lambda one: Emoji.replace(one[0]), tokens[index].content), quote=False)
 
 
 def _beside_the_file(state: StateCore) -> None:
@@ -182,7 +174,8 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         md.block.ruler.at("paragraph", partial(_indented, paragraph))
     if site in (Site.MKDOCS, Site.PLAIN):
         md.core.ruler.push("marks", _without_marks)
-    md.use(notes_plugin, has_wiki_links=site is Site.PLAIN)
+        md.add_render_rule("text", _text)  # the ids of headings keep the names
+    md.use(callouts_plugin)
     if site is Site.MYST:
         md.use(myst_block_plugin).use(myst_role_plugin)
     md.use(directives_plugin)

@@ -1,7 +1,7 @@
 """Folders of Markdown: which files are pages, in which order, under which URL."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from html import unescape
 from pathlib import Path, PurePosixPath
@@ -10,7 +10,7 @@ from posixpath import join, normpath
 from app.adapters.reading.documents import OpenedBook, PageInfo
 from app.adapters.reading.markdown.generators import READERS, Facts
 from app.adapters.reading.source_files import SourceFiles
-from app.adapters.reading.table_of_contents import UNLISTED, Entry, listed_pages
+from app.adapters.reading.table_of_contents import UNLISTED, listed_pages
 from app.domain.characters import counted, is_well_formed
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError, InputError
@@ -133,21 +133,9 @@ def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:
     known["."] = next((one for one in ("README.md", "index.md") if one in known), "")
     entries = []
     for entry in facts.entries:
-        if below := _matching(entry.target, facts.pages):
-            entries += [entry._replace(target="")] if entry.title else []
-            depth = entry.depth + bool(entry.title)
-            entries += [Entry(depth, "", 0, one) for one in below]
-            continue
         name = known.get(normpath(entry.target.lstrip("/")) if entry.target else "")
         if name is None and "://" not in entry.target:
             files.refuse(entry.target, "listed in the contents, but no page that can be read")
         title = " ".join(unescape(entry.title).split())  # MkDocs' may have entities
         entries.append(entry._replace(title=title, target=name or ""))
     return listed_pages({"": entries})
-
-
-def _matching(target: str, names: Iterable[str]) -> list[str]:
-    """Return the pages of an entry that is a folder or pattern, such as `guide/` or `api/*.md`."""
-    start, star, _ = target.lstrip("./").partition("*")
-    is_folder = star or (start and target.endswith("/"))
-    return [name for name in names if name.startswith(start)] if is_folder else []

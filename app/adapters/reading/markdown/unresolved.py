@@ -18,11 +18,11 @@ UNRESOLVED = "unresolved"
 """Type of the token of what is left out of a line; a heading's id may need it."""
 _SILENT = (
     r"(?P<silent>\{/\*.*?\*/\}|\{:[^{}\n]{0,400}\}|(?<=\*)\{ ?[#.][\w-][^{}\n]{0,400}\}"
-    r"|\{% *(?:end)?raw *%\}"
+    r"|\{% *(?:end)?raw *%\}|(?<=\))\{ ?\w+=\d+%[^{}\n]{0,400}\}"
     r"|(?P<list>\{ ?[#.][\w-][^{}\n]{0,400}\}(?=[ \t]*(?:\n|\Z))))"
 )
 """Within a line: comments of MDX, attribute lists of kramdown and at its end those of MkDocs, marks
-around text as it is."""
+around text as it is, the width of an image."""
 _UNKNOWN = r"\{\{[<%][^{}]{0,400}[%>]\}\}|\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}"
 TEMPLATE = re.compile(_UNKNOWN)
 _DESTINATION = re.compile(
@@ -47,13 +47,14 @@ _IN_MDX = re.compile(
 """With the expressions of MDX; one that is a blank is often written at the end of a line."""
 _ID = re.compile(r"\{[^{}]*#([^\s{}]+)")
 _LINE = re.compile(
-    r"(?:\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^+|:(?:begin|end)_tab:[^\n]*"
+    r"(?:\{[#:/]if\b.*\}|\{:else\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^+|:(?:begin|end)_tab:[^\n]*"
     r"|\{% *(?:raw|endraw|comment|endcomment) *%\}"
-    r"|(?P<unknown>\{\{[^{}]*\}\}|\{%(?:(?!%\}).)*%\}|-{1,2}8<-{1,2} .*|\{([*!]).*\2\}))\s*$",
+    r"|(?P<unknown>\{\{[^{}]*\}\}|\{%(?:(?!%\}).)*%\}|-{1,2}8<-{1,2} .*|\{([*!]).*\2\}"
+    r"|::: +\w+(?:\.\w+)+|<<< ?[@./].*|@\[code.*))\s*$",
     re.IGNORECASE,
 )
-"""Conditions of Svelte, abbreviations, tables of contents, carets that begin blocks, ends
-of tabs; templates and files that cannot be read."""
+"""Conditions of Hugging Face's, abbreviations, tables of contents, carets that begin blocks, ends
+of tabs; templates and files that cannot be read, and what mkdocstrings takes from source code."""
 _ROLE = re.compile(r"(?<![\w:]):[A-Za-z][\w+-]*:\Z")
 _ROLE_TEXT = re.compile(r"`[^`\n]+`")
 """A role as reStructuredText and d2lbook write it: :numref:`figure`."""
@@ -152,6 +153,6 @@ def _role(state: StateInline, silent: bool) -> bool:
 
 def inline_html(md: MarkdownIt, text: str, env: EnvType) -> str:
     """Render a title or cell, without the footnotes, which are at the end of the page."""
-    keys = ("unknown", "site", "file", "mdx", "references")
+    keys = ("unknown", "site", "file", "mdx")
     known = {key: env[key] for key in keys if key in env}
     return str(md.renderInline(_FOOTNOTE.sub("", text), known))
