@@ -107,9 +107,11 @@ SMALL_CONTEXT = 1_500
 
 _ENV_FILE = ".env"
 _SKIPPED = re.compile(
-    r"^(?![ \t]*(?:export\s+)?\w+\s*=)[^\w#\n]*(?:export\s+)?((?:RAG|CO|QDRANT)_\w+)", re.M
+    r"^(?![ \t]*(?:export\s+)?\w+\s*=(?![ \t]*(['\"])(?![\s\S]*\1)))"
+    r"[^\w#\n]*(?:export\s+)?((?:RAG|CO|QDRANT)_\w+)",
+    re.M,
 )
-"""A name at the start of a line that sets nothing, such as `RAG_PORT: 8000`."""
+"""A name at the start of a line that sets nothing: `RAG_PORT: 8000`, `RAG_HOME='/srv`."""
 _ASSIGNED = re.compile(r"^\s*(?:export\s+)?(\w+)\s*=", re.M)
 
 
@@ -265,6 +267,7 @@ def unknown_variables() -> Iterator[str]:
     """Yield a warning for what is set in the environment or `.env` but is not a setting."""
     settings = {variable(field) for field in Settings.model_fields}
     written = read_text(Path(_ENV_FILE)) if Path(_ENV_FILE).is_file() else ""
+    written = written.removeprefix("\ufeff")
     given = {name.upper() for name in [*os.environ, *_ASSIGNED.findall(written)]}
     for name in sorted(given - settings):
         ours = name.startswith("RAG_") and not name.startswith("RAG_TEST_")  # only tests read these
@@ -273,5 +276,5 @@ def unknown_variables() -> Iterator[str]:
             hint = f"did you mean {similar[0]}?" if similar else "see .env.example"
             yield f"{name} is not a setting; {hint}"
     for line in _SKIPPED.finditer(written):
-        number = written.count("\n", 0, line.start(1)) + 1
-        yield f"{_ENV_FILE}:{number}: sets nothing: write {line[1]}=value"
+        number = written.count("\n", 0, line.start(2)) + 1
+        yield f"{_ENV_FILE}:{number}: sets nothing: write {line[2]}=value"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from app.domain.answering.request import require_question
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import Question
 from app.services.safe_paths import read_text
@@ -42,6 +43,7 @@ def _question(text: str) -> Question:
         key = ".".join(map(str, first["loc"]))
         said = first["msg"].removeprefix("Value error, ")
         raise InputError(f"{key}: {said}" if key else said) from None
+    require_question(question.question)
     for fault in _faults(question):
         raise InputError(fault)
     return question

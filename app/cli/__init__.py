@@ -16,7 +16,7 @@ from typer.main import get_command
 
 from app.cli.output import remark, said, say
 from app.domain.characters import is_well_formed
-from app.domain.errors import NO_MEMORY, InputError, RagError
+from app.domain.errors import InputError, RagError
 from app.services.safe_paths import shown_name
 
 NAME = "textbook-rag"
@@ -112,10 +112,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and str(error) != "can't start new thread":
             raise
-        remark(f"{NAME}: {NO_MEMORY}")
+        remark(f"{NAME}: not enough memory: allow the process more; no book is half-written")
         return 1
     if code == INTERRUPTED:
-        remark(f"{NAME}: stopped; the index is unchanged")
+        remark(f"{NAME}: stopped; no book is half-written")
     return code
 
 

@@ -1,7 +1,6 @@
 """Commands on the books that are stored: books, remove, rollback, verify, backup, restore."""
 
 import sys
-import time
 from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +11,7 @@ from typer import Argument
 from app.bootstrap.backups import opened_stores, reading_backup, writing_backup
 from app.bootstrap.storage import book_pages, open_index
 from app.cli.command import IndexedBook, Json, SomeBooks, Yes, command, searched_place
-from app.cli.output import agreed, duration, phases, remark, remark_each, say, show
+from app.cli.output import agreed, phases, remark, remark_each, say, show
 from app.domain.book_id import BookId
 from app.domain.characters import counted
 from app.domain.errors import NO_BOOKS, BookNotFound, InputError
@@ -123,14 +122,12 @@ async def backup(
     """Write all books and local state into a new file; exit code 1 if damage was left out."""
     if file.exists():
         raise InputError(f"{file}: exists already; choose another name, or delete it first")
-    started = time.perf_counter()
     with writing_backup(file) as backup:
         async with opened_stores(settings) as stores:
             faults = await stores.back_up(backup, phases())
     chunks, size = sum(one.chunks for one in backup.books), file.stat().st_size
-    took = duration(time.perf_counter() - started)
     books = f"{counted(len(backup.books), 'books')}, {counted(chunks, 'chunks')}"
-    say(f"{file}: {books}, {size / 1e6:,.1f} MB, {took}")
+    say(f"{file}: {books}, {size / 1e6:,.1f} MB")
     if backup.state:
         say(f"  with {', '.join(backup.state)}")
     remark_each("damaged", faults)

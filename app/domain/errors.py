@@ -29,8 +29,6 @@ from collections.abc import Collection
 from typing import Self
 
 NO_BOOKS = "no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first"
-NO_MEMORY = "not enough memory: allow the process more; the index is unchanged"
-EMPTY_QUESTION = "the question is empty: ask with at least one word"
 
 
 class RagError(Exception):

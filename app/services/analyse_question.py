@@ -18,7 +18,7 @@ from app.domain.answering.question_analysis import (
     term_weights,
 )
 from app.domain.answering.request import AskRequest
-from app.domain.errors import EMPTY_QUESTION, IndexMismatch, ProviderError, QuestionError
+from app.domain.errors import IndexMismatch, ProviderError
 from app.domain.indexed_book import BookList, BookManifest
 from app.domain.languages import language_of_question, language_of_words
 from app.domain.retrieval.query import SparseVector, Vector, blend
@@ -76,11 +76,8 @@ class AnalyseQuestion:
     async def of_query(self, request: AskRequest, books: BookList) -> AnalysedQuery:
         """Return the terms and vectors to search for in these books.
 
-        Raises QuestionError, IndexMismatch, StorageError. A provider's failure only degrades the
-        result.
+        Raises IndexMismatch, StorageError. A provider's failure only degrades the result.
         """
-        if not request.question.strip():
-            raise QuestionError(EMPTY_QUESTION)
         for manifest in books.named():
             self._require_same_model(manifest)
         degraded: list[str] = []

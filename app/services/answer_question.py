@@ -17,8 +17,7 @@ from app.domain.answering.intents import (
     intent_of,
     resumed,
 )
-from app.domain.answering.request import MAX_QUESTION_CHARS, TOO_LONG, AskRequest, Scope, recent
-from app.domain.errors import EMPTY_QUESTION, QuestionError
+from app.domain.answering.request import AskRequest, Scope, recent, require_question
 from app.domain.languages import notices
 from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
@@ -58,10 +57,7 @@ class AnswerQuestion:
         the one in Finished is final.
         """
         record = current()
-        if not request.question.strip():
-            raise QuestionError(EMPTY_QUESTION)
-        if len(request.question) > MAX_QUESTION_CHARS:
-            raise QuestionError(TOO_LONG)
+        require_question(request.question)
         scope = await scope_of(self.consult.places.index, request.filter, request.page_url)
         found = await self._read(request, scope)
         async with aclosing(self.write.events(found)) as events:

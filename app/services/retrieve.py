@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
 
-from app.domain.answering.request import MAX_QUESTION_CHARS, TOO_LONG, AskRequest
+from app.domain.answering.request import AskRequest, require_question
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
-from app.domain.errors import ProviderError, QuestionError
+from app.domain.errors import ProviderError
 from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
 from app.domain.retrieval.context_assembly import assemble
 from app.domain.retrieval.query import Candidates, ContextPassage, Fused, Hit, fuse
@@ -56,8 +56,7 @@ class Retrieve:
 
         Raises QuestionError, and as `scope_of` and `AnalyseQuestion.of_query` do.
         """
-        if len(request.question) > MAX_QUESTION_CHARS:
-            raise QuestionError(TOO_LONG)
+        require_question(request.question)
         scope = await scope_of(self.index, request.filter, request.page_url)
         request = replace(request, filter=scope.filter)
         return await self.find(await self.analysis.of_query(request, scope.books))

@@ -211,7 +211,7 @@ def test_an_interrupted_command_is_one_line(run: Run, monkeypatch: pytest.Monkey
     monkeypatch.setattr("app.cli.books.open_index", interrupted)
     result = run("books")
     assert (result.code, result.out) == (130, "")
-    assert result.err == "textbook-rag: stopped; the index is unchanged\n"
+    assert result.err == "textbook-rag: stopped; no book is half-written\n"
 
 
 @pytest.mark.parametrize("command", ["ask hi", "ask Why?", "search lamp", "books", "links owls"])

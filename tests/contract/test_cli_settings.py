@@ -80,7 +80,8 @@ def test_an_empty_setting_is_the_default(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_misspelled_setting_is_reported(run: Run, home: Path) -> None:
     lines = ["rag_refusal_treshold=0.2", "QDRANT_URI=x", "# RAG_PORT 1", "", "RAG_PORT: 8000"]
-    (home / ".env").write_text("\n".join([*lines, '"RAG_PORT=80']), "utf-8")
+    lines += ['"RAG_PORT=80', 'RAG_HOST="::1"', "export RAG_HOME='/srv"]
+    (home / ".env").write_text("\n".join(lines), "utf-8-sig")
     result, mark = run("books", RAG_SOMETHING_ELSE="1", RAG_HOST="::1"), "textbook-rag: warning: "
     assert result.code == 0
     assert [one.removeprefix(mark) for one in result.err.splitlines() if mark in one] == [
@@ -88,6 +89,7 @@ def test_a_misspelled_setting_is_reported(run: Run, home: Path) -> None:
         "RAG_REFUSAL_TRESHOLD is not a setting; did you mean RAG_REFUSAL_THRESHOLD?",
         "RAG_SOMETHING_ELSE is not a setting; see .env.example",
         *(f".env:{line}: sets nothing: write RAG_PORT=value" for line in (5, 6)),
+        ".env:8: sets nothing: write RAG_HOME=value",
     ]
 
 

@@ -14,6 +14,7 @@ import yaml
 
 import app.domain.errors as errors
 from app.api.problems import status_and_detail
+from app.api.security import CONVERSATION_BYTES, MAX_ARCHIVE_BYTES
 from app.api.server import SHUTDOWN_SECONDS
 from app.cli import COMMANDS as COMMAND_NAMES
 from app.cli import loaded
@@ -191,6 +192,13 @@ def test_only_the_proxy_has_ports_and_nothing_runs_with_rights() -> None:
     (container,) = objects()["Deployment"]["spec"]["template"]["spec"]["containers"]
     assert container["securityContext"]["readOnlyRootFilesystem"]
     assert re.search(r"^USER 10001", text("Dockerfile"), re.M)
+
+
+@pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
+def test_a_proxy_takes_the_bodies_that_the_server_takes(name: str) -> None:
+    sizes = re.findall(r"max_(?:body_)?size (\d+)(k|m|KiB|MiB)\b", text(name))
+    taken = sorted(int(size) << {"k": 10, "m": 20}[unit[0].lower()] for size, unit in sizes)
+    assert taken == [CONVERSATION_BYTES, MAX_ARCHIVE_BYTES]
 
 
 ACCEPTS: dict[str, list[str | Path]] = {

@@ -48,6 +48,24 @@ def test_elements_nested_100_000_deep_are_refused_by_name(tag: str, tmp_path: Pa
         read(tmp_path, html)
 
 
+HUGE = "mice, " * 1_700_000
+"""Over 10 MB, where lxml drops the rest of a page."""
+
+
+@pytest.mark.parametrize(
+    "huge",
+    [f"<script>{HUGE}</script>", f"<img src='data:,{HUGE}'>", f"<!--{HUGE}-->", f"<p>{HUGE}</p>"],
+    ids=["script", "picture", "comment", "text"],
+)
+def test_what_stands_behind_10_megabytes_is_read(huge: str, tmp_path: Path) -> None:
+    html = f"<main><h1>Owls</h1>{huge}<p>Owls see well in the dark.</p></main>"
+    shown = text(read(tmp_path, html.encode()))
+    assert shown.endswith("Owls see well in the dark.")
+    assert (shown.count("mice,") == 1_700_000) is huge.startswith("<p>")
+    with pytest.raises(FileRefused, match=r"^bad\.html: its elements are nested"):
+        read(tmp_path, f"<main>{huge}{'<div>' * 1_500}deep".encode())
+
+
 @pytest.mark.parametrize(
     ("html", "shown"),
     [

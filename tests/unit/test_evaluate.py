@@ -137,6 +137,8 @@ def test_a_line_separator_inside_a_question_does_not_end_the_line(tmp_path: Path
         (line(gold_all="yes"), "gold_all: Input should be a valid boolean"),
         (line(book="../elsewhere"), "book id '../elsewhere'"),
         (line(id="0"), "id '0' is used twice"),
+        (line(question=" "), "the question is empty"),
+        (line(question="why " * 1_001), "the question is too long"),
     ],
 )
 def test_a_bad_line_is_one_error_with_file_and_line(tmp_path: Path, bad: str, message: str) -> None:

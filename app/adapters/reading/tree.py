@@ -20,6 +20,9 @@ from app.domain.errors import FileRefused
 
 MAX_BYTES = 50_000_000
 """Largest page that is read."""
+_HUGE = 10_000_000
+"""Bytes from which on lxml's limits do not hold."""
+_TOO_DEEP = f"boolean({'/*' * 257})"
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
 _LATIN_1 = re.compile(rb"iso-?8859-1|latin-?1|(?:us-)?ascii", re.I)
 """Encodings that browsers read as Windows-1252."""
@@ -79,17 +82,20 @@ def parse(html: bytes, file: str) -> HtmlElement:
     """
     if len(html) > MAX_BYTES:
         raise FileRefused(f"the page has over {MAX_BYTES // 1_000_000} MB", file)
-    parser = lxml.html.HTMLParser(
-        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
-    )
-    parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
     text = _UNCLOSED.sub(r"\1</\2>", _without_controls(_decoded(html).strip()))
     data = _IN_HEADING.sub(r"\1", text).encode("utf-8", "replace")
+    # Unless the tree is huge, lxml ends it before a script, picture or text of 10 MB.
+    is_huge = len(data) >= _HUGE
+    parser = lxml.html.HTMLParser(
+        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=is_huge
+    )
+    parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
     try:
         root = lxml.html.document_fromstring(data, parser=parser, ensure_head_body=True)
     except etree.ParserError:  # the page has no element
         return parse(b"<p>", file)
-    if any("xcessive depth" in one.message for one in parser.error_log):
+    excessive = any("xcessive depth" in one.message for one in parser.error_log)
+    if excessive or (is_huge and root.xpath(_TOO_DEEP)):
         raise FileRefused("its elements are nested over 256 deep", file)
     return root
 

@@ -9,6 +9,7 @@ from app.domain.answering.exercises import Solutions
 from app.domain.answering.intents import Intent
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter, Turn
 from app.domain.terms import joined_words
 
@@ -140,4 +141,12 @@ def recent(
 
 MAX_QUESTION_CHARS = 4_000
 """About a page. A longer text is no question, and a model would be paid for it."""
-TOO_LONG = f"the question is too long: at most {MAX_QUESTION_CHARS:,} characters are allowed"
+
+
+def require_question(text: str) -> None:
+    """QuestionError if the text is empty, or too long for a question."""
+    if not text.strip():
+        raise QuestionError("the question is empty: ask with at least one word")
+    if len(text) > MAX_QUESTION_CHARS:
+        message = f"the question is too long: at most {MAX_QUESTION_CHARS:,} characters are allowed"
+        raise QuestionError(message)
