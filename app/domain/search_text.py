@@ -121,8 +121,9 @@ def without_context(question: str, language: str) -> str:
 
 def has_anaphor(question: str, language: str) -> bool:
     """Whether a word refers to an earlier sentence, in the languages that are known here."""
-    words = "|".join(known_language(language).anaphora.split())
-    return bool(words and _compiled(rf"\b(?:{words})\b").search(question))
+    known = known_language(language)
+    words, edge = "|".join(known.anaphora.split()), "" if known.unspaced else r"\b"
+    return bool(words and _compiled(f"{edge}(?:{words}){edge}").search(question))
 
 
 def bare_question(question: str, asked_in: str, language: str) -> str:

@@ -176,7 +176,7 @@ class AnalyseQuestion:
                 return rewritten_by_model(rewritten, question)
 
         def count_terms(text: str) -> int:
-            return len(self.lexical.terms(text, language))
+            return len(self.lexical.terms(search_text(text, language).text, language))
 
         return standalone(question, history, count_terms, language)
 

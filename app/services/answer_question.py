@@ -97,10 +97,11 @@ class AnswerQuestion:
             spoken = notices(typed.language)
             reply = spoken.greeting if typed.kind is IntentKind.GREETING else spoken.thanks
             return Answer(answer=reply, mode=AnswerMode.SMALL_TALK)
+        question, scope = _in_named_book(request, scope)
         history = about_the_book(request.history)
         request = replace(
             request,
-            question=resumed(request.question, request.history),
+            question=question,
             history=recent(history, HISTORY_TOKENS, self.consult.retrieve.count_tokens),
         )
         asked = request.intent or intent_of(words(request.question))
@@ -148,6 +149,23 @@ class AnswerQuestion:
         """The policy of the score in use."""
         policy, reranker = self.consult.refusal_policy, self.consult.retrieve.reranker
         return policy.of_relevance() if reranker and reranker.calibrated else policy
+
+
+def _in_named_book(request: AskRequest, scope: BookScope) -> tuple[str, BookScope]:
+    """Return the request for a part of a book without the book's name, with the book as its scope.
+
+    "Chapter 3 of economics" names it; so does the reply "economics" to "Which book do you mean?".
+    """
+    said = words(request.question)
+    for one in scope.books.named():
+        for name in (words(one.title), words(one.book)):
+            if {*name} <= {*said}:
+                others = " ".join(word for word in said if word not in name)
+                asked = resumed(others, request.history)
+                intent = intent_of(words(asked))
+                if intent and isinstance(intent.chapter, int):
+                    return asked, scope.within(replace(scope.filter, books=(one.book,)))
+    return resumed(request.question, request.history), scope
 
 
 def _refuses(found: Consultation | Answer) -> bool:

@@ -171,6 +171,14 @@ def test_of_several_books_one_must_be_named(chat: httpx.Client) -> None:
     body = chat.post("/v1/chat", json={"question": "summarise chapter 1"}).json()
     assert body["mode"] == "clarification"
     assert body["answer"] == "Which book do you mean? There are: Owls; A Small Book of Search."
+    turns = [{"role": "user", "content": "summarise chapter 1"}]
+    turns += [{"role": "assistant", "content": body["answer"]}]
+    for asked in (
+        {"question": "A small book of search", "history": turns},
+        {"question": "what is in chapter 1 of a small book of search?"},
+    ):
+        shown = chat.post("/v1/chat", json=asked).json()["passages"]
+        assert {one["url"].partition("#")[0] for one in shown} == {f"{PAGES}/01-why-search.html"}
 
 
 def test_nothing_beyond_the_scope_is_summarised(chat: httpx.Client) -> None:

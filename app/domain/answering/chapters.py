@@ -236,12 +236,13 @@ def named_sections(
     frame = f"{known.frame} {known.comparison}".split()
     content = terms(" ".join(word for word in said if word not in frame))
     compares = not {*known.comparison.split()}.isdisjoint(said)
+    comparison = terms(known.comparison) - content  # "comparative advantage" is no comparison
     exact: dict[Headed, None] = {}
     sides: dict[frozenset[int], Headed] = {}
     for one in _headed(chunks):
         for form in _forms(one.path[-1]):
             own = terms(" ".join(form)) if compares else frozenset[int]()
-            if form == said or (own >= content and own & terms(known.comparison)):
+            if form == said or (own >= content and own & comparison):
                 exact[one] = None
             elif own and own < content:
                 sides.setdefault(own, one)

@@ -65,8 +65,6 @@ WEIGHTS = Features(
 
 _LISTING = 0.5
 """Factor on the terms of a listing if the question does not ask for code."""
-_LEAST_CELL = 0.2
-"""Least share of the question's weight in the first cell of a row that it asks for."""
 _LEAD_IN_CHARS = 200
 """Characters of a lead-in that are compared together with a unit."""
 _GAP = 80
@@ -200,11 +198,14 @@ class Relevance:
         return sum([weight for term, weight in weights.items() if term in terms], 0.0)
 
     def _row(self, unit: Unit) -> float:
-        """Return 1 for a row of a table if the question has all terms of its first cell, else 0."""
-        if unit.kind is not BlockKind.TABLE:
+        """Return 1 for a row of a table if the question has all terms of its first cell, else 0.
+
+        A row is no answer to a comparison: it is about one of two things.
+        """
+        if unit.kind is not BlockKind.TABLE or self.question.compares:
             return 0.0
         cell = self.question.terms(unit.text.partition(" | ")[0])
-        return float(cell <= self.question.weights.keys() and self._weight(cell) > _LEAST_CELL)
+        return float(bool(cell) and cell <= self.question.weights.keys())
 
     def _definition(self, unit: Unit) -> float:
         """Return how well the unit defines the term that is asked for, 0 to 1; 0 for no term."""
