@@ -339,6 +339,7 @@ def asked(question: str) -> QuestionAnalysis:
         weights=term_weights(dict.fromkeys(terms(question), 1.0), own, own),
         definition=terms(name_asked(searched.words, terms, "en")),
         asked_kinds=asked_kinds(searched.said),
+        words=frozenset(searched.said),
     )
 
 
