@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlsplit
 from app.adapters.reading.page_facts import PageFacts
 from app.domain.urls import checked_base_url, encoded_path, encoded_url, is_web_address
 
+_NO_ADDRESS = re.compile(r"https?://(?:localhost\b|[^/]*@)")
+"""Begins a link to the computer that built the site, as mystmd may write it, or with a password."""
 _LOC = re.compile(r"<loc>(?:\s*<!\[CDATA\[)?([^<\]]*)")
 _SUFFIX = re.compile(r"\.x?html?$", re.I)
 SITEMAP_BYTES = 50_000_000
@@ -105,7 +107,7 @@ def _base_of(links: Iterable[str], by_path: Mapping[str, str], start: str) -> st
     """
     hits: Counter[str] = Counter()
     for link in links:
-        if link.startswith(start) and "//localhost" not in link:  # as mystmd may write
+        if link.startswith(start) and not _NO_ADDRESS.match(link):
             url = link if _SUFFIX.search(link) else f"{link.rstrip('/')}/"
             slash = url.find("/", url.find("://") + 3 if "://" in url else 0)
             while slash >= 0:
