@@ -6,7 +6,7 @@ Codes are ISO 639-1. The table is `languages.toml`, which explains its fields.
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.resources import files
 
@@ -112,6 +112,11 @@ _UNKNOWN = _language()
 def known_language(code: str) -> Language:
     """Return what is known of a language; all fields are empty if it is not in the table."""
     return LANGUAGES.get(code, _UNKNOWN)
+
+
+def compares(said: Iterable[str], code: str) -> bool:
+    """Whether one of these words compares, such as "vs"."""
+    return not {*known_language(code).comparison.split()}.isdisjoint(said)
 
 
 def notices(code: str) -> Notices:

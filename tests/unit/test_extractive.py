@@ -99,6 +99,12 @@ def test_a_question_may_want_a_kind_of_block(question: str, kind: str) -> None:
     assert asked_kinds(words(question)) == KINDS[kind]
 
 
+def test_a_long_sentence_is_not_cut_behind_an_initial() -> None:
+    long = f"The song {'and its words ' * 20}in the version of John C. Owl; it was sung a lot. Then"
+    cut = unit_texts(passage(long), lambda text, _: [(0, len(text))])
+    assert [one[-5:] for one in cut] == [" Owl;", " lot.", "Then"]
+
+
 @pytest.mark.parametrize("text", ["organelle: see mitochondrion", "See mitochondrion.", "cf. ATP"])
 def test_an_entry_that_only_refers_to_another_is_not_quoted(text: str) -> None:
     refers = passage(text, "p-refers", BlockKind.GLOSSARY_ENTRY, terms=("organelle",))
@@ -179,6 +185,13 @@ def test_nothing_in_common_gives_no_text() -> None:
 def test_endless_listing_is_not_quoted() -> None:
     endless = passage("token " * (MAX_UNIT_WORDS + 1), "p-1", BlockKind.CODE)
     assert extracted("Show the code for a token", endless).text == ""
+
+
+def test_run_on_sentence_is_cut_at_its_semicolons() -> None:
+    clause = "many words that say nothing of the matter stand in this clause"
+    text = f"{'; '.join([clause] * 6)}; ATP is made here; {clause}."
+    found = unit_texts(passage(text))
+    assert "ATP is made here;" in found
 
 
 @pytest.mark.parametrize(

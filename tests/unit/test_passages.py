@@ -1,5 +1,7 @@
 """The passages of an offline answer: whole blocks, how they grow, what is marked in them."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -220,6 +222,17 @@ def test_passages_are_few_short_and_marked_where_the_answer_is(
     words = [len(one.text.split()) for one in found.passages]
     assert sum(words) <= MAX_ANSWER_WORDS + 2 * len(listed) or len(found.passages) == 1
     assert found.text == "\n\n".join(one.text for one in found.passages)
+
+
+def test_a_list_of_links_is_never_shown() -> None:
+    """Its source has the targets of its links as well: three times its text."""
+    text = "- How owls hunt mice\n- Where owls hunt mice"
+    listed, plain = (passage(text, "p-links", k) for k in (BlockKind.LIST, BlockKind.PARAGRAPH))
+    links = replace(listed, end=listed.start + 3 * len(text))
+    told = passage("Owls hunt.", "p-told")
+    (shown,) = extracted("How do owls hunt mice?", told, links).passages
+    assert shown.text == told.text
+    assert extracted("How do owls hunt mice?", plain).passages
 
 
 def test_a_question_at_the_end_of_a_paragraph_is_shown_with_the_next_one_or_not_at_all() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain, repeat, takewhile
+from itertools import chain, compress, repeat, takewhile
+from operator import not_
 from typing import ClassVar
 
 from lxml.html import HtmlElement
@@ -141,19 +142,19 @@ class _Blocks:
         drafts = [one for one in drafts if one is not titled]
         title = " ".join(titled.text.split()) if titled else element.get("title") or ""
         if kind is BlockKind.ADMONITION:
-            first = drafts[0].text.partition("\n")[0] if drafts else ""
-            folded = self._tree.has("folded", element)
-            kind = titled_kind(title or first, is_open=not folded)
-            kinds = {one.kind for one in drafts}
-            is_part = BlockKind.HEADING in kinds or (folded and kinds == {BlockKind.CODE})
+            folded, kinds = self._tree.has("folded", element), {one.kind for one in drafts}
+            is_code = folded and kinds == {BlockKind.CODE}
+            said = drafts[0].text.partition("\n")[0] if is_code else ""  # "# Solution"
+            kind = titled_kind(title or said, is_open=not folded)
+            is_part = is_code or BlockKind.HEADING in kinds
             if kind is BlockKind.ADMONITION and is_part:
                 return [*_lead_in(title), *drafts]  # a part of the page that can be folded
         # Solutions are hidden, so they are no part of the exercise that they stand in.
-        apart = [one for one in drafts if one.kind is BlockKind.SOLUTION or is_hint(one)]
-        apart = apart if kind is BlockKind.EXERCISE else []
-        own = compose(kind, [one for one in drafts if one not in apart], title)
+        is_exercise = kind is BlockKind.EXERCISE
+        helps = [is_exercise and (one.kind is BlockKind.SOLUTION or is_hint(one)) for one in drafts]
+        own = compose(kind, [*compress(drafts, map(not_, helps))], title)
         own.element_id = own_id(element) or own.element_id
-        return [own, *apart]
+        return [own, *compress(drafts, helps)]
 
     def _title(self, element: HtmlElement) -> list[Draft]:
         is_heading = element.tag in _HEADINGS

@@ -144,10 +144,11 @@ def _typed(run: Sequence[Draft], section: Section) -> Iterator[tuple[Draft, Sect
         found = (one for draft in run for one in _items(draft, section.holds))
     before = section.holds
     for one in found:
-        hides = is_hint(one) and BlockKind.EXERCISE in (before, section.holds)
-        kind = BlockKind.SOLUTION if hides else one.kind
-        before = before if kind is BlockKind.SOLUTION else kind
-        yield replace(one, kind=kind), section
+        if is_hint(one) and BlockKind.EXERCISE in (before, section.holds):
+            one.kind = BlockKind.SOLUTION
+        if one.kind is not BlockKind.SOLUTION:
+            before = one.kind
+        yield one, section
 
 
 def _joined(run: Sequence[Draft], kind: BlockKind, heading: str) -> Iterator[Draft]:

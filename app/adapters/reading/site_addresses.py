@@ -12,7 +12,7 @@ from app.adapters.reading.page_facts import PageFacts
 from app.domain.urls import checked_base_url, encoded_path, encoded_url, is_web_address
 
 _NO_ADDRESS = re.compile(r"https?://(?:localhost\b|[^/]*@)")
-"""Begins a link to the computer that built the site, as mystmd may write it, or with a password."""
+"""Begins a link to the computer that built the site, as of mystmd, or one with a user's name."""
 _LOC = re.compile(r"<loc>(?:\s*<!\[CDATA\[)?([^<\]]*)")
 _SUFFIX = re.compile(r"\.x?html?$", re.I)
 SITEMAP_BYTES = 50_000_000

@@ -168,7 +168,8 @@ class _Edition:
         hides_some = any(one.is_indexed for one in pages)
         found: dict[str, str] = {}
         for file, page in self._files.items():
-            canonical = self._own(page.canonical or file.replace(".html", "_mj.html"))  # of GAPDoc
+            # GAPDoc writes each page a second time, with MathJax.
+            canonical = self._own(page.canonical or file.replace(".html", "_mj.html"))
             if page.redirect:
                 found[file] = "redirect"
             elif canonical and canonical != file:

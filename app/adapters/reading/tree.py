@@ -21,8 +21,9 @@ from app.domain.errors import FileRefused
 MAX_BYTES = 50_000_000
 """Largest page that is read."""
 _HUGE = 10_000_000
-"""Bytes from which on lxml's limits do not hold."""
+"""Bytes of a page for which lxml's own limits on a tree are lifted."""
 _TOO_DEEP = f"boolean({'/*' * 257})"
+"""XPath: whether an element is nested over 256 deep."""
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
 _LATIN_1 = re.compile(rb"iso-?8859-1|latin-?1|(?:us-)?ascii", re.I)
 """Encodings that browsers read as Windows-1252."""
@@ -84,7 +85,7 @@ def parse(html: bytes, file: str) -> HtmlElement:
         raise FileRefused(f"the page has over {MAX_BYTES // 1_000_000} MB", file)
     text = _UNCLOSED.sub(r"\1</\2>", _without_controls(_decoded(html).strip()))
     data = _IN_HEADING.sub(r"\1", text).encode("utf-8", "replace")
-    # Unless the tree is huge, lxml ends it before a script, picture or text of 10 MB.
+    # By these limits, a tree ends before a script, picture or text of 10 MB.
     is_huge = len(data) >= _HUGE
     parser = lxml.html.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=is_huge

@@ -25,7 +25,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.definitions import heading_forms
 from app.domain.document import BlockKind
-from app.domain.languages import in_any, known_language
+from app.domain.languages import compares, in_any, known_language
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import Terms, has_sentence, words
 
@@ -235,13 +235,13 @@ def named_sections(
     said, known = words(asked), known_language(language)
     frame = f"{known.frame} {known.comparison}".split()
     content = terms(" ".join(word for word in said if word not in frame))
-    compares = not {*known.comparison.split()}.isdisjoint(said)
+    asks_to_compare = compares(said, language)
     comparison = terms(known.comparison) - content  # "comparative advantage" is no comparison
     exact: dict[Headed, None] = {}
     sides: dict[frozenset[int], Headed] = {}
     for one in _headed(chunks):
         for form in _forms(one.path[-1]):
-            own = terms(" ".join(form)) if compares else frozenset[int]()
+            own = terms(" ".join(form)) if asks_to_compare else frozenset[int]()
             if form == said or (own >= content and own & comparison):
                 exact[one] = None
             elif own and own < content:

@@ -53,11 +53,6 @@ class QuestionAnalysis:
     read: str = ""
     """Text that the reader has already; it is not shown again unless there is no other."""
 
-    @property
-    def compares(self) -> bool:
-        """Whether the question has a word of comparison, such as "vs"."""
-        return not self.words.isdisjoint(known_language(self.language).comparison.split())
-
 
 def term_weights(
     upper_bounds: Mapping[int, float], own: Set[int], content: Set[int]

@@ -24,6 +24,7 @@ from app.domain.chunking.chunk import Passage
 from app.domain.definitions import defines, subject_match
 from app.domain.document import BlockKind
 from app.domain.fences_and_tables import table_rows
+from app.domain.languages import compares
 from app.domain.retrieval.query import ContextPassage
 
 
@@ -200,12 +201,14 @@ class Relevance:
     def _row(self, unit: Unit) -> float:
         """Return 1 for a row of a table if the question has all terms of its first cell, else 0.
 
-        A row is no answer to a comparison: it is about one of two things.
+        A row does not answer a comparison: it is about one of the two things.
         """
-        if unit.kind is not BlockKind.TABLE or self.question.compares:
+        if unit.kind is not BlockKind.TABLE:
             return 0.0
-        cell = self.question.terms(unit.text.partition(" | ")[0])
-        return float(bool(cell) and cell <= self.question.weights.keys())
+        question = self.question
+        cell = question.terms(unit.text.partition(" | ")[0])
+        asked = bool(cell) and cell <= question.weights.keys()
+        return float(asked and not compares(question.words, question.language))
 
     def _definition(self, unit: Unit) -> float:
         """Return how well the unit defines the term that is asked for, 0 to 1; 0 for no term."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Passage
@@ -24,13 +25,18 @@ INTRODUCING = (*COLONS, *QUESTION_MARKS)
 """Endings of a text that introduces the next one."""
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
 """Exercises state nothing; solutions are shown only on request."""
+LEAST_TEXT = 0.6
+"""Minimum share of text in a list's source, in characters. A list below it consists of links, as do
+all 24 such lists among the hits of the students' development questions."""
 MAX_UNIT_WORDS = 250
 """Longer listings are not quoted; readers find them next to a cited paragraph."""
 LONG_WORDS = 60
-"""Glossary entries with more words are split into sentences."""
+"""Longer sentences are split, and glossary entries with more words into sentences."""
 _CACHED_PASSAGES = 4_096
 """Passages in the cache: many questions retrieve the same ones."""
 
+_JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
+"""Where a sentence that is too long is split; not after the full stop of an initial."""
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+")
 ASKS_OBJECTIVES = in_any("asks_objectives").replace("|", " ")
 _SENDS = re.compile(rf"(?:{in_any('sends')})", re.IGNORECASE)
@@ -85,13 +91,18 @@ def _quotable(passage: Passage, split_sentences: SplitSentences, language: str) 
 def is_quotable(passage: Passage) -> bool:
     """Whether the paragraph may be shown.
 
-    Not shown: headings, exercises, solutions, references, captions without a sentence, glossary
-    entries that only refer to another one.
+    Not shown: headings, exercises, solutions, references, captions without a sentence, lists of
+    links, glossary entries that only refer to another one, listings of more than `MAX_UNIT_WORDS`.
     """
     kind, text = passage.kind, passage.text
     if kind is BlockKind.FIGURE and not has_sentence(text):
         return False
-    return not (kind in NEVER_QUOTED or kind is BlockKind.REFERENCE or only_refers(passage))
+    if kind in NEVER_QUOTED or kind is BlockKind.REFERENCE or only_refers(passage):
+        return False
+    if kind in (BlockKind.CODE, BlockKind.MATH) and word_count(text) > MAX_UNIT_WORDS:
+        return False
+    linked = kind is BlockKind.LIST and len(text) < LEAST_TEXT * (passage.end - passage.start)
+    return not linked
 
 
 def _spans(passage: Passage, split_sentences: SplitSentences, language: str) -> Iterable[Span]:
@@ -107,7 +118,8 @@ def _spans(passage: Passage, split_sentences: SplitSentences, language: str) -> 
     found = [*sentences_and_fences(text, split_sentences, language)]
     if entry:  # a signature or listing in it is not quoted alone
         found = [one for one in found if not one[1]] or found
-    return [span for span, _ in found]
+    spans = ([span] if is_whole else _pieces(text, span) for span, is_whole in found)
+    return chain.from_iterable(spans)
 
 
 def sentences_and_fences(
@@ -123,6 +135,16 @@ def sentences_and_fences(
         if is_fence_or_table(line):
             yield (at, at + len(line.rstrip())), True
         at += len(line)
+
+
+def _pieces(text: str, sentence: Span) -> Iterator[Span]:
+    """Split a sentence that is too long at semicolons and line ends."""
+    start, end = sentence
+    if word_count(text[start:end]) > LONG_WORDS:
+        for joint in _JOINT.finditer(text, start, end):
+            yield start, joint.start()
+            start = joint.end()
+    yield start, end
 
 
 def list_items(text: str) -> Iterator[Span]:

@@ -21,8 +21,9 @@ _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 _ENUMERATION = re.compile(r"^(?![12]\d{3}|\d{5})[\d_.-]++(?=.)")
 """A number before a name of mystmd's; not that of a year."""
 _TOCTREE = re.compile(
-    r"^(`{3,}|:{3,}) *\{?toc(?:tree)?\}?[^\n]*\n(?P<names>.*?)^\1", re.DOTALL | re.MULTILINE
+    r"^(`{3,8}|:{3,8}) *\{?toc(?:tree)?\}?[^\n]*\n(?P<names>.*?)^\1", re.DOTALL | re.MULTILINE
 )
+"""A fence that lists pages; its marks are few, so that the search for their ends is linear."""
 _INDEX = ("index", "_index", "readme")
 _LESSON = ("episodes", "learners", "instructors", "profiles")
 """Folders of a lesson of the Carpentries, in the order of its site."""

@@ -53,6 +53,7 @@ _PYMDOWN_SIGN = re.compile("[:^=+]")
 _CODE_LANGUAGE = re.compile(r"\A#!\w+ ")
 """The language before code within a line, as PyMdown has it: `#!python x`."""
 _EMOJI = re.compile(r"(?<![\w:]):[a-z\d][\w+-]+:(?![\w:])")
+"""The shortcode of an emoji, if there is one of this name."""
 _LINE_END = re.compile(r"\r\n?|\n")
 _INFO = re.compile(r"^\{?\.?(?:language-)?(?P<language>[\w+#.-]+)(?![\w+#.=-])")
 _TITLE = re.compile(r"(?:title|caption|file|filename)=(?:\"([^\"]+)\"|'([^']+)')")
@@ -119,7 +120,7 @@ def _without_marks(state: StateCore) -> None:
 
 
 def _text(_: object, tokens: Sequence[Token], index: int, *_options: object) -> str:
-    """Render a text; its shortcodes of emoji, such as `:owl:`, are those signs."""
+    """Render a text with emoji in place of their shortcodes, such as `:owl:`."""
     return escape(_EMOJI.sub(lambda one: Emoji.replace(one[0]), tokens[index].content), quote=False)
 
 

@@ -53,7 +53,7 @@ _LINE = re.compile(
     r"|::: +\w+(?:\.\w+)+|<<< ?[@./].*|@\[code.*))\s*$",
     re.IGNORECASE,
 )
-"""Conditions of Hugging Face's, abbreviations, tables of contents, carets that begin blocks, ends
+"""Conditions of doc-builder, abbreviations, tables of contents, carets that begin blocks, ends
 of tabs; templates and files that cannot be read, and what mkdocstrings takes from source code."""
 _ROLE = re.compile(r"(?<![\w:]):[A-Za-z][\w+-]*:\Z")
 _ROLE_TEXT = re.compile(r"`[^`\n]+`")
