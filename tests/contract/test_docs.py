@@ -194,9 +194,9 @@ def test_only_the_proxy_has_ports_and_nothing_runs_with_rights() -> None:
     assert re.search(r"^USER 10001", text("Dockerfile"), re.M)
 
 
-@pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
+@pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile", "kubernetes.yaml"])
 def test_a_proxy_takes_the_bodies_that_the_server_takes(name: str) -> None:
-    sizes = re.findall(r"max_(?:body_)?size (\d+)(k|m|KiB|MiB)\b", text(name))
+    sizes = re.findall(r"(?:max|body)[_-](?:body_)?size:? (\d+)(k|m|KiB|MiB)\b", text(name))
     taken = sorted(int(size) << {"k": 10, "m": 20}[unit[0].lower()] for size, unit in sizes)
     assert taken == [CONVERSATION_BYTES, MAX_ARCHIVE_BYTES]
 
