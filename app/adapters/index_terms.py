@@ -12,7 +12,7 @@ The terms of a text are the stems of its words, its identifiers (whole and in pa
 | -> :: $? ? | the symbol; a single character only when it stands alone |
 | l'eau, the cell's | eau; cell |
 | 1,000 and 3.14 | 1000, 3.14 |
-| 日本語 | each character, each pair |
+| 日本語, ภาษา | each character, each pair; each pair, each three characters |
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ import threading
 import unicodedata
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 
 import Stemmer
 
 from app.domain.english import common_form
 from app.domain.languages import known_language
 
-# Scripts without spaces between words: Han, kana, Hangul, Thai, Lao, Khmer, Burmese.
+# Scripts without spaces between words: Thai, Lao, Burmese, Khmer; Han, kana, Hangul.
+_THAI_TO_KHMER = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _UNSPACED = (
     "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff"
+    f"\U00020000-\U0003ffff{_THAI_TO_KHMER}"
 )
-_TOKEN = re.compile(rf"([{_UNSPACED}]+)|[^\s{_UNSPACED}]+")
+_TOKEN = re.compile(rf"(?P<thai>[{_THAI_TO_KHMER}]+)|([{_UNSPACED}]+)|[^\s{_UNSPACED}]+")
 _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 
 # Soft hyphen, zero-width space, joiners and byte order mark: invisible inside words.
@@ -70,7 +71,7 @@ class IndexTerms:
     `language` is an ISO 639-1 code; "pt-BR" counts as "pt".
     """
 
-    fingerprint = "terms-6"
+    fingerprint = "terms-7"
     """Changes with the terms; an index with another fingerprint is stale."""
 
     def __init__(self) -> None:
@@ -116,21 +117,22 @@ class LanguageTerms(dict[str, tuple[int, ...]]):
         return found
 
     def ids(self, text: str, *, query: bool) -> list[int]:
-        """Term ids in order. A run of Chinese, Japanese, Korean or Thai becomes bigrams.
+        """Term ids in order. A run of Chinese, Japanese or Korean becomes bigrams, of Thai trigrams.
 
-        A document also gets its single characters, to match queries of one character.
+        A document also gets the parts one character shorter, to match shorter queries.
         """
         if text.isascii() or not _ANY_UNSPACED.search(text):  # without a loop over the tokens
             return [*chain.from_iterable(map(self.__getitem__, text.split()))]
         ids: list[int] = []
         for match in _TOKEN.finditer(text):
             token = match[0]
-            if match[1] is None:
+            if match.lastindex is None:
                 ids += self[token]
                 continue
             token = unicodedata.normalize("NFKC", token)
-            singles = "" if query and len(token) > 1 else token
-            ids += map(_term_id, (*singles, *map("".join, pairwise(token))))
+            size = 3 if match["thai"] else 2
+            shorter = [] if query and len(token) >= size else _ngrams(token, size - 1)
+            ids += map(_term_id, (*shorter, *_ngrams(token, size)))
         return ids
 
     def terms(self, run: str) -> list[str]:
@@ -183,6 +185,11 @@ class LanguageTerms(dict[str, tuple[int, ...]]):
         elif self._language == "en":
             folded = common_form(folded)
         return _fold(self._stem(folded))
+
+
+def _ngrams(run: str, size: int) -> list[str]:
+    """Return the character n-grams of this size, in order."""
+    return [run[at : at + size] for at in range(len(run) - size + 1)]
 
 
 def _parts(pieces: Sequence[str]) -> list[str]:

@@ -164,7 +164,7 @@ def language_of_words(found: Sequence[str], default: str) -> str:
     A `default` without a list of them, such as "nl", shares some with other languages ("in", "is"):
     another one needs over a third of the words then.
     """
-    times = Counter(found)
+    times = Counter(one for one in found if len(one) > 1)
     counts = {
         code: sum(map(times.__getitem__, known.intersection(times)))
         for code, known in FUNCTION_WORDS.items()
@@ -219,8 +219,7 @@ def language_of_text(text: str) -> str:
     Names in listings have Latin letters, and are function words of some languages, as variables of
     one letter are.
     """
-    found = [one for one in words(text) if len(one) > 1]
-    script, detected = _language_of_script(text, 0.4), language_of_words(found, "en")
+    script, detected = _language_of_script(text, 0.4), language_of_words(words(text), "en")
     return detected if _SAME_SCRIPT.get(detected, detected) == script else script or detected
 
 

@@ -63,6 +63,13 @@ def test_pages_of_a_folder_of_translations_have_their_own_languages(tmp_path: Pa
         ("# واحد\n\nالنباتات تصنع السكر من الضوء والماء.\n", "ar"),
         ("# ایک\n\nپودے روشنی سے شکر بناتے ہیں اور یہ پانی میں ہے۔\n", "ur"),
         ("# एक\n\nपौधे प्रकाश से शर्करा बनाते हैं।\n", "hi"),
+        ("# Een\n\nDe planten maken suiker van het licht dat zij krijgen.\n", "nl"),
+        ("# Jeden\n\nRośliny wytwarzają cukier ze światła, które jest dla nich ważne.\n", "pl"),
+        ("# Bir\n\nBitkiler ışık ile şeker üretir ve bu onlar için önemlidir.\n", "tr"),
+        ("# Unu\n\nPlantele fac zahăr din lumina care este în jurul lor.\n", "ro"),
+        ("# Một\n\nCây tạo ra đường từ ánh sáng và nước ở trong đất.\n", "vi"),
+        ("# Один\n\nРослини роблять цукор зі світла, яке їм потрібне.\n", "uk"),
+        ("# หนึ่ง\n\nพืชสร้างน้ำตาลจากแสงและน้ำ\n", "th"),
         ("# 1\n\n1 + 1 = 2.\n", "en"),
     ],
 )
