@@ -46,7 +46,7 @@ class AnalysedQuery:
     request: AskRequest
     texts: Standalone
     """The question, made standalone if there is a history, and the texts that are encoded, with
-    cognates."""
+    similar words."""
     dense: Vector | None
     """None if the embedder failed."""
     sparse: Mapping[str, SparseVector]
@@ -69,7 +69,7 @@ class AnalyseQuestion:
     bounds: TermUpperBounds
     similarity: SimilarityEncoder
     vocabulary: BookVocabulary
-    """Finds cognates of a question in another language than the book's, and rare words."""
+    """Finds words of the book like those of a question, and rare words."""
     rewriter: QuestionRewriter | None = None
     """Rewrites a follow-up as a standalone question; if None, rules do (`standalone`)."""
 
@@ -88,8 +88,8 @@ class AnalyseQuestion:
         asked = replace(asked, embedded=embedded.text, lexical=lexical.text)
         language = language_of_words(lexical.words, books.language)
         foreign = language != books.language
-        if foreign and not self.embedder.multilingual:
-            asked = await self._with_cognates(asked, language, books)
+        if not self.embedder.multilingual:
+            asked = await self._with_similar_words(asked, language, books)
         dense = await self._embed(asked.embedded, degraded)
         # A multilingual embedder finds what the words of another language cannot.
         by_vector = foreign and self.embedder.multilingual and dense is not None
@@ -180,9 +180,11 @@ class AnalyseQuestion:
 
         return standalone(question, history, count_terms, language)
 
-    async def _with_cognates(self, asked: Standalone, language: str, books: BookList) -> Standalone:
-        with stage("cognates"):
-            found = await self.vocabulary.cognates(asked.lexical, language, books)
+    async def _with_similar_words(
+        self, asked: Standalone, language: str, books: BookList
+    ) -> Standalone:
+        with stage("similar words"):
+            found = await self.vocabulary.similar(asked.lexical, language, books)
         if not found:
             return asked
         embedded, lexical = (" ".join([one, *found]) for one in (asked.embedded, asked.lexical))

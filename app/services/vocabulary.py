@@ -1,8 +1,8 @@
-"""The words of books, by which misspelled and foreign words of a question are understood.
+"""The words of books, by which misspelled, foreign and inflected words of a question are understood.
 
-A misspelled word is replaced. Cognates resemble words of a question in another language:
-"inmunidad adaptativa" finds "adaptive immunity". They are added to the search; the score of
-answerability and the answer do not change. Both languages must use the Latin script.
+A misspelled word is replaced. Of a word that the book lacks, the most similar one is added to the
+search: an inflected form, a compound, a cognate of another language ("inmunidad adaptativa" finds
+"adaptive immunity"). The score of answerability and the answer do not change.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ MOST = 16
 """Maximum number of words of a question, because each may be compared with every word of a book."""
 SHORTEST = 5
 """Minimum number of letters; a shorter word is within one edit of too many others."""
-SHORTEST_COGNATE = 4
-"""The same for cognates."""
+SHORTEST_SIMILAR = 4
+"""The same of a word that is added."""
 LEAST_SIMILARITY = 0.83
 """1 - edits / length of the longer word: one letter in six is wrong, missing, added or swapped
 with its neighbour."""
@@ -38,14 +38,16 @@ SWAPPED_SIMILARITY = 0.79
 """The same for a word of the same letters, such as "cycel" for "cycle"."""
 NAME_SIMILARITY = 0.9
 """The same for words with capitals, because different names are similar: useState and UsState."""
-COGNATE_SIMILARITY = 0.86
+LEAST_LIKENESS = 0.86
 """Minimum Jaro-Winkler similarity, which gives the beginning of a word more weight. Questions of
-xquad-es on xquad-en: hit@5 .82 with .82 and .86, .79 with .9, .58 without cognates."""
+xquad-es on xquad-en: hit@5 .82 with .82 and .86, .79 with .9, .58 without similar words."""
 
 Words: TypeAlias = Mapping[str, tuple[int, str]]
 """Word in lower case -> (frequency in the books, most frequent spelling)."""
 
 _WORD = re.compile(r"[^\W\d_]+")
+_FIRST_UNSPACED = "\u0e00"
+"""Most scripts behind it, Thai first, have no blanks between words."""
 
 
 class BookVocabulary:
@@ -78,12 +80,15 @@ class BookVocabulary:
         right |= {word: closest(word, known) for word in lacking if word in misspelled}
         return _WORD.sub(lambda match: right.get(match[0]) or match[0], question)
 
-    async def cognates(self, question: str, language: str, books: BookList) -> tuple[str, ...]:
-        """Return the cognates of a question in this language, as the books spell them.
+    async def similar(self, question: str, language: str, books: BookList) -> tuple[str, ...]:
+        """Return words like those of a question in this language that the books lack.
 
         Raises StorageError.
         """
-        return await asyncio.to_thread(cognates, question, language, await self._words(books))
+        lacking = await self._unknown(question, books.language, books)
+        if not lacking:
+            return ()
+        return await asyncio.to_thread(similar_words, lacking, language, await self._words(books))
 
     def is_common(self, word: str) -> bool:
         """Whether a word in lower case, or its singular, is one BPE token, so spelled correctly."""
@@ -170,31 +175,29 @@ def _first_sound(word: str) -> str:
     return "f" if word.startswith("ph") else _fold(word[0])
 
 
-def cognates(question: str, language: str, known: Words) -> tuple[str, ...]:
-    """Return the most similar known word for each word of the question, without function words.
+def similar_words(lacking: Sequence[str], language: str, known: Words) -> tuple[str, ...]:
+    """Return the most similar known word of each of these words of a question in this language.
 
-    Words of the question that are in the book are skipped, since the search has them already.
+    Function words have none.
     """
     # Of words that differ only in accents the most frequent is taken.
     by_count = sorted(known.items(), key=lambda one: one[1][0])
     forms = {_fold(word): written for word, (_, written) in by_count}
-    candidates = sorted(filter(_may_be_cognate, forms))
+    candidates = sorted(filter(_may_be_similar, forms))
     spoken = known_language(language)
-    common = map(_fold, [*spoken.words, *spoken.comparison.split()])
-    left_out = {*common} | forms.keys()
-    asked = dict.fromkeys(map(_fold, _WORD.findall(question)))
+    left_out = set(map(_fold, [*spoken.words, *spoken.comparison.split()]))
     near = (
         process.extractOne(
-            word, candidates, scorer=JaroWinkler.similarity, score_cutoff=COGNATE_SIMILARITY
+            word, candidates, scorer=JaroWinkler.similarity, score_cutoff=LEAST_LIKENESS
         )
-        for word in asked
-        if _may_be_cognate(word) and word not in left_out
+        for word in map(_fold, lacking)
+        if _may_be_similar(word) and word not in left_out
     )
-    return tuple(dict.fromkeys(forms[word[0]] for word in islice(near, MOST) if word))
+    return tuple(dict.fromkeys(forms[word[0]] for word in near if word))
 
 
-def _may_be_cognate(word: str) -> bool:
-    return word.isascii() and len(word) >= SHORTEST_COGNATE
+def _may_be_similar(word: str) -> bool:
+    return word[0] < _FIRST_UNSPACED and len(word) >= SHORTEST_SIMILAR
 
 
 def _fold(word: str) -> str:

@@ -1,4 +1,4 @@
-"""Similar words of a book: right spellings of a question's words, and cognates in the book."""
+"""Similar words of a book: right spellings of a question's words, and those like words that it lacks."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from app.domain.answering.request import AskRequest
 from app.domain.errors import ProviderUnavailable
 from app.domain.indexed_book import BookList
 from app.services.analyse_question import AnalyseQuestion
-from app.services.vocabulary import MOST_BOOKS, closest, cognates, correctable
+from app.services.vocabulary import MOST_BOOKS, closest, correctable, long_words, similar_words
 from tests.fake_world import FakeEmbedder, FakeIndex, World, make_chunk, passage, retrieving
 from tests.made_chunks import made_manifest
 from tests.recorded_cases import case_lines
@@ -127,15 +127,15 @@ SPANISH = "¿Qué es la inmunidad innata y para qué sirve?"
         ("¿Qué es la célula?", ("cell",)),
         ("¿Qué es el perro?", ()),
         ("¿Qué es un resumen?", ("resume",)),
-        ("¿Qué es naive?", ()),  # known but for its accents
         ("¿Cuándo y para qué?", ()),
         ("что такое иммунитет", ()),
+        ("части клетки", ("клетка",)),
     ],
 )
-def test_the_cognate_of_a_word_is_the_most_similar_word_of_the_book(
+def test_a_word_that_the_book_lacks_has_the_most_similar_one(
     question: str, found: tuple[str, ...]
 ) -> None:
-    assert cognates(question, "es", ENGLISH) == found
+    assert similar_words(long_words(question), "es", ENGLISH) == found
 
 
 BOOKS = BookList([made_manifest()])
@@ -155,15 +155,16 @@ def test_a_question_in_another_language_finds_the_words_of_the_book() -> None:
 async def test_many_books_are_not_read_for_similar_words() -> None:
     many = BookList([made_manifest(f"book{number}") for number in range(MOST_BOOKS + 1)])
     vocabulary = analysis().vocabulary
-    assert await vocabulary.cognates(SPANISH, "es", many) == ()
+    assert await vocabulary.similar(SPANISH, "es", many) == ()
     assert await vocabulary.corrected("What is innat imunity?", many) == "What is innat imunity?"
 
 
-async def test_a_question_in_the_language_of_the_book_is_searched_as_it_is() -> None:
-    english = "What is innat and how does it work?"
-    assert (await analysis().of_query(AskRequest(english), BOOKS)).texts.lexical == english
-    asked = await analysis().of_query(AskRequest(SPANISH), BOOKS)
-    assert (asked.texts.question, asked.texts.lexical) == (SPANISH, f"{SPANISH} innate")
+@pytest.mark.parametrize("question", [SPANISH, "What is innateness and how does it work?"])
+async def test_words_that_the_book_lacks_are_searched_by_similar_ones(question: str) -> None:
+    asked = await analysis().of_query(AskRequest(question), BOOKS)
+    assert (asked.texts.question, asked.texts.lexical) == (question, f"{question} innate")
+    known = "What is innate and how does it grow?"
+    assert (await analysis().of_query(AskRequest(known), BOOKS)).texts.lexical == known
 
 
 @pytest.mark.parametrize("error", [None, ProviderUnavailable("down")])
