@@ -117,7 +117,7 @@ class LanguageTerms(dict[str, tuple[int, ...]]):
         return found
 
     def ids(self, text: str, *, query: bool) -> list[int]:
-        """Term ids in order. A run of Chinese, Japanese or Korean becomes bigrams, of Thai trigrams.
+        """Term ids in order. A run of Chinese, Japanese, Korean becomes bigrams, of Thai trigrams.
 
         A document also gets the parts one character shorter, to match shorter queries.
         """

@@ -1,4 +1,4 @@
-"""The words of books, by which misspelled, foreign and inflected words of a question are understood.
+"""The words of books, by which unknown words of a question are understood.
 
 A misspelled word is replaced. Of a word that the book lacks, the most similar one is added to the
 search: an inflected form, a compound, a cognate of another language ("inmunidad adaptativa" finds
@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
 from typing import TypeAlias
 
 from rapidfuzz import process

@@ -1,4 +1,4 @@
-"""Similar words of a book: right spellings of a question's words, and those like words that it lacks."""
+"""Similar words of a book: right spellings of a question's words, or those like them."""
 
 import asyncio
 from collections.abc import Callable
