@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.domain.answering.answerability import Reading
@@ -35,7 +35,7 @@ from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.ports import Embedder, QuestionRewriter
 from app.services.recording import degraded_by, stage
 from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
-from app.services.vocabulary import BookVocabulary
+from app.services.vocabulary import BookVocabulary, with_words
 
 _WORD = re.compile(r"(?<![\w'\u2019])[^\W_]*[^\W\d_][^\W_]*")
 """A word with a letter, and not the end of a contraction: "I'm"."""
@@ -60,6 +60,8 @@ class AnalysedQuery:
     """Language of the question, an ISO 639-1 code."""
     degraded: Sequence[str] = ()
     """Steps that failed: "rewrite", "embedding", or "budget" for either."""
+    similar: Mapping[str, str] = field(default_factory=dict)
+    """Words that the books lack -> words of the books that are like them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,11 @@ class AnalyseQuestion:
         asked = replace(asked, embedded=embedded.text, lexical=lexical.text)
         language = language_of_words(lexical.words, books.language)
         foreign = language != books.language
+        similar: Mapping[str, str] = {}
         if not self.embedder.multilingual:
-            asked = await self._with_similar_words(asked, language, books)
+            with stage("similar words"):
+                similar = await self.vocabulary.similar(asked.lexical, language, books)
+            asked = _with_similar_words(asked, similar)
         dense = await self._embed(asked.embedded, degraded)
         # A multilingual embedder finds what the words of another language cannot.
         by_vector = foreign and self.embedder.multilingual and dense is not None
@@ -97,7 +102,9 @@ class AnalyseQuestion:
         terms = {one: await self._terms(asked, one, books) for one in languages}
         vectors = {one: self._sparse(asked, one, terms[one]) for one in languages}
         sparse = {one: vector for one, vector in vectors.items() if vector.indices}
-        return AnalysedQuery(request, asked, dense, sparse, terms, books, language, degraded)
+        return AnalysedQuery(
+            request, asked, dense, sparse, terms, books, language, degraded, similar
+        )
 
     async def of_answer(self, asked: AnalysedQuery, language: str) -> QuestionAnalysis:
         """Analyse a question for hits in this language. Raises StorageError."""
@@ -109,7 +116,11 @@ class AnalyseQuestion:
         name = name_asked(own.words, terms, language)
         bare = name or bare_question(question, asked_in, language)
         asking = question if selected else without_context(question, language)
-        texts = {one: search_text(one, language) for one in (whole, question, bare, asking)}
+        # The stems of English leave few forms of a word apart: what such a book lacks, it lacks.
+        similar = asked.similar if language != MODEL_LANGUAGE else {}
+        in_its_words = with_words(question, similar)
+        wordings = (whole, question, bare, asking, in_its_words)
+        texts = {one: search_text(one, language) for one in wordings}
         readings = {
             one: await self._reading(text.text, language, asked.books)
             for one, text in texts.items()
@@ -180,16 +191,6 @@ class AnalyseQuestion:
 
         return standalone(question, history, count_terms, language)
 
-    async def _with_similar_words(
-        self, asked: Standalone, language: str, books: BookList
-    ) -> Standalone:
-        with stage("similar words"):
-            found = await self.vocabulary.similar(asked.lexical, language, books)
-        if not found:
-            return asked
-        embedded, lexical = (" ".join([one, *found]) for one in (asked.embedded, asked.lexical))
-        return replace(asked, embedded=embedded, lexical=lexical)
-
     async def _embed(self, question: str, degraded: list[str]) -> Vector | None:
         try:
             with stage("embedding"):
@@ -214,6 +215,13 @@ class AnalyseQuestion:
         ]
         own = self.lexical.question_vector(asked.lexical, language, terms.definition_targets)
         return blend(own, background)
+
+
+def _with_similar_words(asked: Standalone, similar: Mapping[str, str]) -> Standalone:
+    """Add words of the books to the texts that are encoded."""
+    added = dict.fromkeys(similar.values())
+    embedded, lexical = (" ".join([one, *added]) for one in (asked.embedded, asked.lexical))
+    return replace(asked, embedded=embedded, lexical=lexical)
 
 
 def _read_before(request: AskRequest, searched: str, terms: Terms, language: str) -> str:

@@ -2,7 +2,7 @@
 
 A misspelled word is replaced. Of a word that the book lacks, the most similar one is added to the
 search: an inflected form, a compound, a cognate of another language ("inmunidad adaptativa" finds
-"adaptive immunity"). The score of answerability and the answer do not change.
+"adaptive immunity").
 """
 
 import asyncio
@@ -77,16 +77,16 @@ class BookVocabulary:
         lacking = [word for word in unknown if word.lower() not in known]
         right = accented([word for word in lacking if word not in misspelled], known)
         right |= {word: closest(word, known) for word in lacking if word in misspelled}
-        return _WORD.sub(lambda match: right.get(match[0]) or match[0], question)
+        return with_words(question, right)
 
-    async def similar(self, question: str, language: str, books: BookList) -> tuple[str, ...]:
-        """Return words like those of a question in this language that the books lack.
+    async def similar(self, question: str, language: str, books: BookList) -> Mapping[str, str]:
+        """Return words of a question in this language that the books lack -> those most like them.
 
         Raises StorageError.
         """
         lacking = await self._unknown(question, books.language, books)
         if not lacking:
-            return ()
+            return {}
         return await asyncio.to_thread(similar_words, lacking, language, await self._words(books))
 
     def is_common(self, word: str) -> bool:
@@ -122,6 +122,11 @@ def _merged(vocabularies: Iterable[Words]) -> Words:
         for word, written in one.items():
             known[word] = max(written, known.get(word, written))
     return known
+
+
+def with_words(text: str, others: Mapping[str, str]) -> str:
+    """Return a text with others in place of these words; "" is none."""
+    return _WORD.sub(lambda match: others.get(match[0]) or match[0], text)
 
 
 def long_words(text: str) -> list[str]:
@@ -174,8 +179,8 @@ def _first_sound(word: str) -> str:
     return "f" if word.startswith("ph") else _fold(word[0])
 
 
-def similar_words(lacking: Sequence[str], language: str, known: Words) -> tuple[str, ...]:
-    """Return the most similar known word of each of these words of a question in this language.
+def similar_words(lacking: Sequence[str], language: str, known: Words) -> dict[str, str]:
+    """Return these words of a question in this language -> the most similar known ones.
 
     Function words have none.
     """
@@ -185,14 +190,16 @@ def similar_words(lacking: Sequence[str], language: str, known: Words) -> tuple[
     candidates = sorted(filter(_may_be_similar, forms))
     spoken = known_language(language)
     left_out = set(map(_fold, [*spoken.words, *spoken.comparison.split()]))
-    near = (
-        process.extractOne(
-            word, candidates, scorer=JaroWinkler.similarity, score_cutoff=LEAST_LIKENESS
+    found: dict[str, str] = {}
+    for word in lacking:
+        folded = _fold(word)
+        if not _may_be_similar(folded) or folded in left_out:
+            continue
+        near = process.extractOne(
+            folded, candidates, scorer=JaroWinkler.similarity, score_cutoff=LEAST_LIKENESS
         )
-        for word in map(_fold, lacking)
-        if _may_be_similar(word) and word not in left_out
-    )
-    return tuple(dict.fromkeys(forms[word[0]] for word in near if word))
+        found |= {word: forms[near[0]]} if near else {}
+    return found
 
 
 def _may_be_similar(word: str) -> bool:

@@ -47,7 +47,8 @@ class QuestionAnalysis:
     """Names and rare words of an English question about an English book -> the terms of each."""
     readings: tuple[Reading, ...] = ()
     """Its wordings as terms and vectors: the question, the question with its earlier turns, without
-    function words of another language, and without sentences about the reader."""
+    function words of another language, without sentences about the reader, and with similar words
+    of the book in place of those that it lacks."""
     vector: Vector = field(default_factory=lambda: array("f"))
     """Vector of the question with its earlier turns, without a selected text; see `Reading`."""
     read: str = ""
