@@ -105,7 +105,7 @@ def test_each_language_among_the_books_is_searched_with_its_own_terms() -> None:
     sparse = FakeTerms()
     result = search(retrieve(index=index, terms=sparse), AskRequest("colas queues"))
     assert sorted(ids(result)) == ["book-a.md-0", "libro-a.md-0"]
-    assert sparse.languages == ["en", "es"]
+    assert [*dict.fromkeys(sparse.languages)] == ["en", "es"]
 
 
 def test_a_book_that_is_removed_and_ingested_again_after_the_search_is_searched_again() -> None:
