@@ -4,6 +4,7 @@ Only what is simple and common is read. For anything else the built site is.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -53,7 +54,8 @@ def _pages(files: SourceFiles, folder: str, end: str) -> dict[str, str]:
     """Return file -> path of each page; a README beside an index has its own name's."""
     taken: dict[str, str] = {}
     for name, front in _fronts(files, folder).items():
-        path = str(front.get("permalink") or _path(name, end)).lstrip("/")
+        path = str(front.get("permalink") or _path(name, end))
+        path = path.replace(":path/", f"{dirname(name)}/").lstrip("/")
         taken[name.rpartition(".")[0] + end if path in taken else path] = name
     return {name: path for path, name in taken.items()}
 
@@ -109,11 +111,12 @@ def _summary(files: SourceFiles, name: str) -> list[Entry]:
 
 
 def _myst(files: SourceFiles, config: str) -> Facts:
-    settings, book = _settings(files, config), _settings(files, "_config.yml")
+    settings = _settings(files, config) if config != "conf.py" else {}  # which is Python
+    book = _settings(files, "_config.yml")
     project = settings.get("project")
     toc = project.get("toc") if isinstance(project, Mapping) else None
     listed = settings if config == "_toc.yml" else toc
-    entries = list(yaml_entries(listed)) if listed else None
+    entries = list(yaml_entries(listed)) if listed else _toctrees(files) or None
     is_mystmd = config == "myst.yml"
     return Facts(
         "",
@@ -127,15 +130,18 @@ def _myst(files: SourceFiles, config: str) -> Facts:
 def _mystmd_pages(
     files: SourceFiles, settings: Mapping[str, object], entries: Sequence[Entry]
 ) -> dict[str, str]:
-    """Return file -> path of each page; that of the first page is the site's."""
+    """Return file -> path of each page; the first has the site's, the second `owls.md` has -1."""
     names = page_names(files, "")
+    known = {key: name for name in names for key in (name.rpartition(".")[0], name)}
+    listed = [known[path] for path in (normpath(one.target) for one in entries) if path in known]
     in_folders = _text(settings, "site", "options", "folders") == "True"
-    home = next(filter(None, (*(one.target for one in entries), *names)), "")
-    paths = {}
-    for name in names:
+    paths, count = dict[str, str](), Counter({"index": 1})
+    for name in dict.fromkeys((*listed, *names)):
         parts = PurePosixPath(name).with_suffix("").parts
         path = "/".join(map(_slug, parts if in_folders else parts[-1:])).removesuffix("/index")
-        paths[name] = "" if home in (name, name.rpartition(".")[0]) else path
+        again = f"-{count[path]}" if count[path] else ""
+        count[path] += bool(paths)  # the first page is the home page
+        paths[name] = path + again if paths else ""
     return paths
 
 

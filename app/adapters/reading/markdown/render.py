@@ -25,7 +25,6 @@ from mdit_py_plugins.dollarmath.index import math_block_dollar
 from mdit_py_plugins.gfm import gfm_plugin
 from mdit_py_plugins.myst_blocks import myst_block_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
-from mdit_py_plugins.texmath import texmath_plugin
 from rich.emoji import Emoji
 
 from app.adapters.reading.formulas import TAG as FORMULA
@@ -161,8 +160,7 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
     md.inline.ruler.at("emphasis", _emphasis)
     md.use(tags_plugin).use(unresolved_plugin, is_mdx)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
-    if site is Site.MKDOCS:  # elsewhere, `\\(` is an escaped bracket
-        md.use(texmath_plugin, delimiters="brackets")
+    if site is Site.MKDOCS:
         md.core.ruler.push("images", _beside_the_file)
     md.use(dollarmath_plugin, allow_space=site is Site.MYST, allow_digits=False,
            double_inline=True).use(amsmath_plugin)  # fmt: skip
