@@ -18,12 +18,12 @@ from app.domain.document import Site
 UNRESOLVED = "unresolved"
 """Type of the token of what is left out of a line; a heading's id may need it."""
 _SILENT = (
-    r"(?P<silent>\{/\*.*?\*/\}|\{:[^{}\n]{0,400}\}|(?<=\*)\{ ?[#.][\w-][^{}\n]{0,400}\}"
-    r"|`[^`\n]{1,200}`\{=\w+\}|\{% *(?:end)?raw *%\}|(?<=\))\{ ?\w+=\d+%[^{}\n]{0,400}\}"
+    r"(?P<silent>\{/\*.*?\*/\}|\{#\s[^{}]{0,400}#\}|`[^`\n]{1,200}`\{=\w+\}|\{% *(?:end)?raw *%\}"
+    r"|(?:\{:|(?<=\*)\{ ?[#.][\w-]|(?<=\))\{ ?(?:\w+=\d+%|\. ))[^{}\n]{0,400}\}"
     r"|(?P<list>\{ ?[#.][\w-][^{}\n]{0,400}\}(?=[ \t]*(?:\n|\Z))))"
 )
-"""Within a line: comments of MDX, raw code of Pandoc's, attribute lists of kramdown and at its end
-those of MkDocs, marks around text as it is, the width of an image."""
+"""Within a line: comments of MDX and Jinja, raw code of Pandoc's, marks around text as it is,
+attribute lists of kramdown and at its end those of MkDocs, the width of an image."""
 _UNKNOWN = r"\{\{[<%][^{}]{0,400}[%>]\}\}|\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,1000}%\}"
 TEMPLATE = re.compile(_UNKNOWN)
 _DESTINATION = re.compile(
@@ -51,11 +51,11 @@ _LINE = re.compile(
     r"(?:\{[#:/]if\b.*\}|\{:else\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^+|:(?:begin|end)_tab:[^\n]*"
     r"|\{% *(?:raw|endraw|comment|endcomment) *%\}"
     r"|(?P<unknown>\{\{[^{}]*\}\}|\{%(?:(?!%\}).)*%\}|-{1,2}8<-{1,2} .*|\{([*!]).*\2\}"
-    r"|::: +\w+(?:\.\w+)+|<<< ?[@./].*|@\[code.*))\s*$",
+    r"|::: +\w+(?:\.\w+)+|<<< ?[@./].*|@\[code.*|\{\{ *\w+\([^{}\n]*|\"{3} *\) *\}\}))\s*$",
     re.IGNORECASE,
 )
 """Conditions of doc-builder, abbreviations, tables of contents, carets that begin blocks, ends
-of tabs; templates and files that cannot be read, and what mkdocstrings takes from source code."""
+of tabs; templates, both lines of one around text, files that cannot be read, source code."""
 _ROLE = re.compile(r"(?<![\w:]):[A-Za-z][\w+-]*:\Z")
 _ROLE_TEXT = re.compile(r"`[^`\n]+`")
 """A role as reStructuredText and d2lbook write it: :numref:`figure`."""
