@@ -54,8 +54,7 @@ def _pages(files: SourceFiles, folder: str, end: str) -> dict[str, str]:
     """Return file -> path of each page; a README beside an index has its own name's."""
     taken: dict[str, str] = {}
     for name, front in _fronts(files, folder).items():
-        path = str(front.get("permalink") or _path(name, end))
-        path = path.replace(":path/", f"{dirname(name)}/").lstrip("/")
+        path = str(front.get("permalink") or _path(name, end)).lstrip("/")
         taken[name.rpartition(".")[0] + end if path in taken else path] = name
     return {name: path for path, name in taken.items()}
 
@@ -111,8 +110,7 @@ def _summary(files: SourceFiles, name: str) -> list[Entry]:
 
 
 def _myst(files: SourceFiles, config: str) -> Facts:
-    settings = _settings(files, config) if config != "conf.py" else {}  # which is Python
-    book = _settings(files, "_config.yml")
+    settings, book = _settings(files, config), _settings(files, "_config.yml")
     project = settings.get("project")
     toc = project.get("toc") if isinstance(project, Mapping) else None
     listed = settings if config == "_toc.yml" else toc
@@ -316,8 +314,9 @@ def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
 
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:
-    """Return the settings of a file, in Zensical's their table; {} if it is missing or no table."""
-    text = files.settings(name) if name and files.has(name) else ""
+    """Return the settings of a file, in Zensical's their table; {} of Python or without any."""
+    is_read = name and files.has(name) and not name.endswith(".py")
+    text = files.settings(name) if is_read else ""
     is_toml = name.endswith(".toml")  # else YAML or GitBook's JSON, which is lenient
     found = read_toml(text, name) if is_toml else read_yaml(text.replace("\t", " "), name)
     found = found if isinstance(found, Mapping) else {}

@@ -129,8 +129,7 @@ def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:
         pages = (name for name in facts.pages if PurePosixPath(name).name not in _REPOSITORY)
         return list(map(PageInfo, pages))
     known = {key: name for name in facts.pages for key in (name.rpartition(".")[0], name)}
-    known |= {**facts.names, "": ""}
-    known["."] = next((one for one in ("README.md", "index.md") if one in known), "")
+    known |= {**facts.names, "": "", ".": known.get("README", known.get("index", ""))}
     entries = []
     for entry in facts.entries:
         name = known.get(normpath(entry.target.lstrip("/")) if entry.target else "")

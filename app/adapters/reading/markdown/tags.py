@@ -26,7 +26,6 @@ TAG = re.compile(
 )
 _ANY = re.sub(r"\(\?P<\w+>", "(?:", TAG.pattern)
 _LINE = re.compile(rf"(?:(?:<summary>[^<\n]*+</summary>|{_ANY})[ \t]*+)++(?:\n|\Z)")
-"""A line of tags alone; what a summary is of is Markdown."""
 _TEXT = re.compile(r"\{\s*(?:\"([^\"]*)\"|'([^']*)'|`([^`$]*)`|true())\s*\}")
 """A value in braces that needs no build."""
 _STYLE_MARKS = str.maketrans({"{": None, "}": None, "'": None, '"': None, "`": None, ",": ";"})
@@ -44,7 +43,7 @@ _LONGEST = 20_000
 
 
 def tags_plugin(md: MarkdownIt) -> None:
-    """Read lines of tags alone as tags, so that the lines between them are Markdown."""
+    """Read lines of tags alone, or a summary, as tags: the lines between them are Markdown."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
     md.block.ruler.before("code", "inside_html", _inside_html)
     md.block.ruler.before("html_block", "tag_line", _tag_line, ends)

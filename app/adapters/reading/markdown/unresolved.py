@@ -20,10 +20,11 @@ UNRESOLVED = "unresolved"
 _SILENT = (
     r"(?P<silent>\{/\*.*?\*/\}|\{#\s[^{}]{0,400}#\}|`[^`\n]{1,200}`\{=\w+\}|\{% *(?:end)?raw *%\}"
     r"|(?:\{:|(?<=\*)\{ ?[#.][\w-]|(?<=\))\{ ?(?:\w+=\d+%|\. ))[^{}\n]{0,400}\}"
+    r"|(?<=\))\{ ?alt=(?P<mark>['\"])(?P<alt>.{1,2000}?)(?P=mark)(?:\s[^{}\n]{0,400})?\}"
     r"|(?P<list>\{ ?[#.][\w-][^{}\n]{0,400}\}(?=[ \t]*(?:\n|\Z))))"
 )
 """Within a line: comments of MDX and Jinja, raw code of Pandoc's, marks around text as it is,
-attribute lists of kramdown and at its end those of MkDocs, the width of an image."""
+attribute lists of kramdown and at its end those of MkDocs, the width and text of an image."""
 _UNKNOWN = r"\{\{[<%][^{}]{0,400}[%>]\}\}|\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,1000}%\}"
 TEMPLATE = re.compile(_UNKNOWN)
 _DESTINATION = re.compile(
@@ -136,6 +137,8 @@ def _inline(state: StateInline, silent: bool) -> bool:
     if not silent:
         state.pending = state.pending.rstrip() if found["list"] else state.pending
         state.pending += " " if found.lastgroup == "blank" else ""
+        for image in state.tokens[-1:] if found["alt"] else ():
+            image.children = image.children or [Token("text", "", 0, content=found["alt"])]
         token = state.push(UNRESOLVED, "", 0)
         token.content, token.meta = found[0], {"unknown": bool(found["unknown"])}
         state.env["unknown"] += [found[0]] if found["unknown"] else []
