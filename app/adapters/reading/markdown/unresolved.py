@@ -20,7 +20,7 @@ UNRESOLVED = "unresolved"
 _SILENT = (
     r"(?P<silent>\{/\*.*?\*/\}|\{#\s[^{}]{0,400}#\}|`[^`\n]{1,200}`\{=\w+\}|\{% *(?:end)?raw *%\}"
     r"|(?:\{:|(?<=\*)\{ ?[#.][\w-]|(?<=\))\{ ?(?:\w+=\d+%|\. ))[^{}\n]{0,400}\}"
-    r"|(?<=\))\{ ?alt=(?P<mark>['\"])(?P<alt>.{1,2000}?)(?P=mark)(?:\s[^{}\n]{0,400})?\}"
+    r"|(?<=\))\{ ?alt=(?P<mark>['\"])(?P<alt>[^{}]{1,2000}?)(?P=mark)(?:\s[^{}\n]{0,400})?\}"
     r"|(?P<list>\{ ?[#.][\w-][^{}\n]{0,400}\}(?=[ \t]*(?:\n|\Z))))"
 )
 """Within a line: comments of MDX and Jinja, raw code of Pandoc's, marks around text as it is,
@@ -52,11 +52,11 @@ _LINE = re.compile(
     r"(?:\{[#:/]if\b.*\}|\{:else\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^+|:(?:begin|end)_tab:[^\n]*"
     r"|\{% *(?:raw|endraw|comment|endcomment) *%\}"
     r"|(?P<unknown>\{\{[^{}]*\}\}|\{%(?:(?!%\}).)*%\}|-{1,2}8<-{1,2} .*|\{([*!]).*\2\}"
-    r"|::: +\w+(?:\.\w+)+|<<< ?[@./].*|@\[code.*|\{\{ *\w+\([^{}\n]*|\"{3} *\) *\}\}))\s*$",
+    r"|::: +\w+(?:\.\w+)+|<<< ?[@./].*|@\[code.*))\s*$",
     re.IGNORECASE,
 )
 """Conditions of doc-builder, abbreviations, tables of contents, carets that begin blocks, ends
-of tabs; templates, both lines of one around text, files that cannot be read, source code."""
+of tabs; templates and files that cannot be read, and what mkdocstrings takes from source code."""
 _ROLE = re.compile(r"(?<![\w:]):[A-Za-z][\w+-]*:\Z")
 _ROLE_TEXT = re.compile(r"`[^`\n]+`")
 """A role as reStructuredText and d2lbook write it: :numref:`figure`."""
