@@ -51,6 +51,12 @@ def rendered(folder: Path, source: str) -> str:
     return rendered_pages(book)[0]["a/page.md"]
 
 
+def test_an_image_beside_a_page_of_mkdocs_is_shown_from_its_file(tmp_path: Path) -> None:
+    pages = {"mkdocs.yml": "site_name: A", "docs/a/b.md": "![C](c.svg)", "docs/a/c.svg": "<svg/>"}
+    book = read_source(IngestRequest(write_files(tmp_path, pages), book=BookId("owls")))
+    assert rendered_pages(book)[1] == {"docs/a/c.svg"}
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [

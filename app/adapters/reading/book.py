@@ -81,8 +81,10 @@ def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool =
     # A page that opens a book, or is all of it, has the book's title; "Introduction" is none.
     first, own = documents[0].file.rpartition("/")[2].lower(), documents[0].title
     opens = len(documents) == 1 or first.startswith(("index.", "readme."))
-    opens = opens and own.lower() not in ("index", "readme")
-    title = opened.title or (own if opens else well_formed(book_name(folder)))
+    is_named = own.lower() not in ("index", "_index", "readme")
+    title = opened.title or (own if opens and is_named else well_formed(book_name(folder)))
+    if not is_named:
+        documents[0] = replace(documents[0], title=title, chapter=title).below(title)
     return replace(_book(own_id, title, opened, documents), warnings=tuple(warnings))
 
 

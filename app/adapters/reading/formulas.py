@@ -16,7 +16,7 @@ _DELIMITED = re.compile(
     re.DOTALL,
 )
 """A formula between marks; before it the number that Sphinx shows beside it."""
-_WHOLE = re.compile(
+FORMULA = re.compile(
     r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]"
     r"|\$\$(?P<dollars>[^$]+)\$\$"
     r"|(?P<environment>\\begin\{(?P<name>(?:equation|eqnarray|align|gather|multline)\*?)\}"
@@ -37,7 +37,7 @@ def delimited(text: str) -> Iterator[tuple[str, bool, str]]:
     Each is its TeX, whether it is displayed, and the text behind it; the first one is no formula.
     """
     at, tex, display = 0, "", False
-    for found in _WHOLE.finditer(text):
+    for found in FORMULA.finditer(text):
         yield tex, display, text[at : found.start()]
         at, display = found.end(), found["inline"] is None
         tex = _COMMENT.sub(r"\\%", " ".join(found[found.lastgroup or 0].split()))

@@ -145,7 +145,7 @@ def read_table(table: HtmlElement, tree: Tree) -> Draft:
     shown = [inline(one, tree) for one in table.iterchildren("caption")][:1]
     lines = [one.marked for one in shown if one.marked]
     carried: dict[int, list[Draft]] = {}
-    for row in table.xpath("./tr | ./thead/tr | ./tbody/tr | ./tfoot/tr"):
+    for row in table.xpath("./tr | ./thead/tr | ./tbody/tr | ./tfoot/tr | ./li/ul"):
         cells = list(_cells(row, carried, tree))
         texts = [_cell_text(cell) for cell in cells]
         if not any(texts):
@@ -167,7 +167,7 @@ def _cells(row: HtmlElement, carried: dict[int, list[Draft]], tree: Tree) -> Ite
     `carried` has what extends into the next rows, by column.
     """
     column = 0
-    for cell in (*row.iterchildren("td", "th"), None):
+    for cell in (*row.iterchildren("td", "th", "li"), None):
         while carried.get(column):
             yield carried[column].pop()
             column += 1

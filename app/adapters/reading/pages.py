@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+from posixpath import dirname, join
 from urllib.parse import unquote, urljoin, urlsplit
 
 from lxml import etree
@@ -86,10 +88,10 @@ class PageReader:
         root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
         if site is Site.MYST and info.url.endswith(".html"):
             self._move_images(root)
+        if site is Site.MKDOCS and info.url.endswith("/"):
+            self._lift_images(root, info.file)
         # Docusaurus and mystmd move images to names that only the built site has.
-        knows_images = site in (Site.PLAIN, Site.MDBOOK) or (
-            site is Site.MKDOCS and info.url[-1:] == "/"
-        )
+        knows_images = site in (Site.PLAIN, Site.MDBOOK, Site.MKDOCS)
         _resolve_images(root, info.url if knows_images else "", base_url)
         document = self._document(info, next(root.iter("main")), source)
         return replace(document, html=html) if document is not None else None
@@ -101,6 +103,14 @@ class PageReader:
             name = source.rpartition("/")[2]
             if "://" not in source and self.files.has(self.files.named(unquote(name))):
                 image.set("src", f"/_images/{name}")
+
+    def _lift_images(self, content: HtmlElement, file: str) -> None:
+        """Give images that lie beside a page the addresses that MkDocs does, below `owls/`."""
+        is_index = PurePosixPath(file.lower()).stem in ("index", "readme")
+        for image in () if is_index else content.iter("img"):
+            source = image.get("src") or ""
+            if self.files.has(join(dirname(file), unquote(source.partition("#")[0]))):
+                image.set("src", f"../{source}")
 
     def _document(
         self, info: PageInfo, main: HtmlElement, source: str | None, shown: PageText | None = None

@@ -174,7 +174,7 @@ def yaml_entries(value: object, depth: int = 0) -> Iterator[Entry]:
 def _table_entries(table: Mapping[str, object], depth: int) -> Iterator[Entry]:
     title, target = _first(table, _TITLE_KEYS), _target(table)
     children = [table[key] for key in _CHILD_KEYS if isinstance(table.get(key), (list, dict))]
-    if not children and not target and "type" not in table:
+    if not (children or target or "type" in table or "://" in _first(table, _FILE_KEYS)):
         for label, below in table.items():  # `nav`: {Title: file} or {Title: [...]}
             yield Entry(depth, str(label), 0, below if isinstance(below, str) else "")
             yield from yaml_entries([] if isinstance(below, str) else below, depth + 1)

@@ -13,6 +13,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 
+from app.adapters.reading.markdown.headings import STYLES
 from app.adapters.reading.markdown.unresolved import inline_html
 from app.adapters.reading.source_files import front_matter
 
@@ -28,7 +29,7 @@ _CONTAINER = re.compile(
 _OPENINGS = {"fence": (_FENCE, _NAMED_FENCE), "colon_fence": (_CONTAINER,)}
 """By the type of a token, what its first line may be."""
 _ATTRIBUTES = re.compile(r"\{[^{}]*\}\Z")
-_OPTION = re.compile(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)\n?")
+_OPTION = re.compile(r"[ \t]*:(?P<key>[\w-]+):[ \t]*(?P<value>.*)\n?")
 _TABLE = tomllib.loads(Path(__file__).with_name("directives.toml").read_text("utf-8"))
 _ROLES = {name: role for role, one in _TABLE.items() for name in one["names"].split()}
 """What becomes of directives, by their names."""
@@ -107,7 +108,8 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
         return inside
     title = inline_html(state.md, argument, state.env) if role != "figure" else ""
     shown = title if "solution" not in name else ""  # it names the exercise
-    ident = options.get("name") or options.get("label")
+    ident = options.get("name") or options.get("label") or ""
+    ident = ident and STYLES[state.env["site"]][0](ident)
     element = _TABLE["admonition" if role == "frame" and title else role]
     opening = element["opening"].format(
         id=f' id="{escape(ident)}"' if ident else "",

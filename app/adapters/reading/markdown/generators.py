@@ -4,6 +4,7 @@ Only what is simple and common is read. For anything else the built site is.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -113,7 +114,7 @@ def _myst(files: SourceFiles, config: str) -> Facts:
     project = settings.get("project")
     toc = project.get("toc") if isinstance(project, Mapping) else None
     listed = settings if config == "_toc.yml" else toc
-    entries = list(yaml_entries(listed)) if listed else None
+    entries = list(yaml_entries(listed)) if listed else _toctrees(files) or None
     is_mystmd = config == "myst.yml"
     return Facts(
         "",
@@ -127,15 +128,18 @@ def _myst(files: SourceFiles, config: str) -> Facts:
 def _mystmd_pages(
     files: SourceFiles, settings: Mapping[str, object], entries: Sequence[Entry]
 ) -> dict[str, str]:
-    """Return file -> path of each page; that of the first page is the site's."""
+    """Return file -> path of each page; the first has the site's, the second `owls.md` has -1."""
     names = page_names(files, "")
+    known = {key: name for name in names for key in (name.rpartition(".")[0], name)}
+    listed = [known[path] for path in (normpath(one.target) for one in entries) if path in known]
     in_folders = _text(settings, "site", "options", "folders") == "True"
-    home = next(filter(None, (*(one.target for one in entries), *names)), "")
-    paths = {}
-    for name in names:
+    paths, count = dict[str, str](), Counter({"index": 1})
+    for name in dict.fromkeys((*listed, *names)):
         parts = PurePosixPath(name).with_suffix("").parts
         path = "/".join(map(_slug, parts if in_folders else parts[-1:])).removesuffix("/index")
-        paths[name] = "" if home in (name, name.rpartition(".")[0]) else path
+        again = f"-{count[path]}" if count[path] else ""
+        count[path] += bool(paths)  # the first page is the home page
+        paths[name] = path + again if paths else ""
     return paths
 
 
@@ -310,8 +314,9 @@ def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
 
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:
-    """Return the settings of a file, in Zensical's their table; {} if it is missing or no table."""
-    text = files.settings(name) if name and files.has(name) else ""
+    """Return the settings of a file, in Zensical's their table; {} of Python or without any."""
+    is_read = name and files.has(name) and not name.endswith(".py")
+    text = files.settings(name) if is_read else ""
     is_toml = name.endswith(".toml")  # else YAML or GitBook's JSON, which is lenient
     found = read_toml(text, name) if is_toml else read_yaml(text.replace("\t", " "), name)
     found = found if isinstance(found, Mapping) else {}

@@ -56,7 +56,7 @@ def _docutils(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", spelled).strip("-").lstrip("0123456789-")
 
 
-_STYLES: dict[Site, tuple[Callable[[str], str], str]] = {
+STYLES: dict[Site, tuple[Callable[[str], str], str]] = {
     Site.DOCUSAURUS: (_github, "{}-{}"),
     Site.PLAIN: (_github, "{}-{}"),
     Site.MDBOOK: (_mdbook, "{}-{}"),
@@ -68,14 +68,14 @@ _STYLES: dict[Site, tuple[Callable[[str], str], str]] = {
 
 def heading_ids(tokens: Sequence[Token], site: Site) -> None:
     """Set the id of each heading, and remove the author's own from its text."""
-    slug, again = _STYLES[site]
+    slug, again = STYLES[site]
     left_out = _NO_TEXT if site is Site.DOCUSAURUS else _NO_TEXT | {UNRESOLVED, "image"}
     # Where an empty id counts as taken, a heading without letters is only the number.
     used = {} if again == "{}-{}" else {"": 0}
     target = ""
     for opening, inline in pairwise(tokens):
         if opening.type == "myst_target":
-            target = str(opening.content)
+            target = slug(str(opening.content))
         elif opening.type == "heading_open":
             own = str(opening.attrs.pop("id", "")) or ("" if site is Site.MYST else _own_id(inline))
             text = _text(inline.children or [], left_out)

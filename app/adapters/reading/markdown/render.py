@@ -5,7 +5,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from html import escape
-from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import Any
 
@@ -25,7 +24,6 @@ from mdit_py_plugins.dollarmath.index import math_block_dollar
 from mdit_py_plugins.gfm import gfm_plugin
 from mdit_py_plugins.myst_blocks import myst_block_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
-from mdit_py_plugins.texmath import texmath_plugin
 from rich.emoji import Emoji
 
 from app.adapters.reading.formulas import TAG as FORMULA
@@ -65,7 +63,6 @@ _MARKUP = re.compile(r"[\n!$&*<@\[\\\]_`{~]")
 """The characters with which mark-up within a line begins; others are skipped at once."""
 _NO_BLANKS = re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]")
 """A letter or sign of Chinese, Japanese or Korean."""
-_RELATIVE = re.compile(r"(?![a-z][a-z\d+.-]*:|/|#)", re.I)
 _CODE_ROLES = frozenset("code kbd command file program option samp".split())
 _TEXT_ROLES = frozenset("sub sup abbr term doc download dfn emphasis".split())
 _MOST_INDENT = 3
@@ -124,16 +121,6 @@ def _text(_: object, tokens: Sequence[Token], index: int, *_options: object) -> 
     return escape(_EMOJI.sub(lambda one: Emoji.replace(one[0]), tokens[index].content), quote=False)
 
 
-def _beside_the_file(state: StateCore) -> None:
-    """Give images the addresses that MkDocs does: those of `owls.md` are not below `owls/`."""
-    is_index = PurePosixPath(state.env["file"].lower()).stem in ("index", "readme")
-    parts = [] if is_index else [part for one in state.tokens for part in one.children or ()]
-    for image in parts:
-        src = str(image.attrs.get("src", ""))
-        if image.type == "image" and _RELATIVE.match(src):
-            image.attrs["src"] = f"../{src}"
-
-
 def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> None:
     for token in tokens:
         if token.map is None or token.nesting < 0 or token.type == "inline":
@@ -161,9 +148,6 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
     md.inline.ruler.at("emphasis", _emphasis)
     md.use(tags_plugin).use(unresolved_plugin, is_mdx)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
-    if site is Site.MKDOCS:  # elsewhere, `\\(` is an escaped bracket
-        md.use(texmath_plugin, delimiters="brackets")
-        md.core.ruler.push("images", _beside_the_file)
     md.use(dollarmath_plugin, allow_space=site is Site.MYST, allow_digits=False,
            double_inline=True).use(amsmath_plugin)  # fmt: skip
     md.block.ruler.at("amsmath", _bounded(amsmath_block, "\\begin{"))

@@ -128,9 +128,8 @@ def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:
     if facts.entries is None:
         pages = (name for name in facts.pages if PurePosixPath(name).name not in _REPOSITORY)
         return list(map(PageInfo, pages))
-    known = {name.rpartition(".")[0]: name for name in facts.pages}
-    known |= {**{name: name for name in facts.pages}, **facts.names, "": ""}
-    known["."] = next((one for one in ("README.md", "index.md") if one in known), "")
+    known = {key: name for name in facts.pages for key in (name.rpartition(".")[0], name)}
+    known |= {**facts.names, "": "", ".": known.get("README", known.get("index", ""))}
     entries = []
     for entry in facts.entries:
         name = known.get(normpath(entry.target.lstrip("/")) if entry.target else "")

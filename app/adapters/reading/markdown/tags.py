@@ -24,7 +24,8 @@ TAG = re.compile(
     r"<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z\d.:-]*+)(?!_)"
     rf"(?P<attributes>(?:{_ATTRIBUTE})*+)\s*+(?P<empty>/?)>"
 )
-_LINE = re.compile("(?:" + re.sub(r"\(\?P<\w+>", "(?:", TAG.pattern) + r"[ \t]*+)++(?:\n|\Z)")
+_ANY = re.sub(r"\(\?P<\w+>", "(?:", TAG.pattern)
+_LINE = re.compile(rf"(?:(?:<summary>[^<\n]*+</summary>|{_ANY})[ \t]*+)++(?:\n|\Z)")
 _TEXT = re.compile(r"\{\s*(?:\"([^\"]*)\"|'([^']*)'|`([^`$]*)`|true())\s*\}")
 """A value in braces that needs no build."""
 _STYLE_MARKS = str.maketrans({"{": None, "}": None, "'": None, '"': None, "`": None, ",": ";"})
@@ -42,7 +43,7 @@ _LONGEST = 20_000
 
 
 def tags_plugin(md: MarkdownIt) -> None:
-    """Read lines of tags alone as tags, so that the lines between them are Markdown."""
+    """Read lines of tags alone, or a summary, as tags: the lines between them are Markdown."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
     md.block.ruler.before("code", "inside_html", _inside_html)
     md.block.ruler.before("html_block", "tag_line", _tag_line, ends)
@@ -114,7 +115,7 @@ def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
             state.env["unknown"].append(line[0].partition("\n")[0].strip())
         token = state.push("html_block", "", 0)
         token.map = [start, behind]
-        token.content = "".join(map(_html, tags)) + "\n"
+        token.content = as_html(line[0].rstrip()) + "\n"
         state.line = behind
     return True
 

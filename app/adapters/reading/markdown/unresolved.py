@@ -11,19 +11,21 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
+from app.adapters.reading.formulas import FORMULA
 from app.adapters.reading.inline import UNKNOWN
 from app.domain.document import Site
 
 UNRESOLVED = "unresolved"
 """Type of the token of what is left out of a line; a heading's id may need it."""
 _SILENT = (
-    r"(?P<silent>\{/\*.*?\*/\}|\{:[^{}\n]{0,400}\}|(?<=\*)\{ ?[#.][\w-][^{}\n]{0,400}\}"
-    r"|\{% *(?:end)?raw *%\}|(?<=\))\{ ?\w+=\d+%[^{}\n]{0,400}\}"
+    r"(?P<silent>\{/\*.*?\*/\}|\{#\s[^{}]{0,400}#\}|`[^`\n]{1,200}`\{=\w+\}|\{% *(?:end)?raw *%\}"
+    r"|(?:\{:|(?<=\*)\{ ?[#.][\w-]|(?<=\))\{ ?(?:\w+=\d+%|\. ))[^{}\n]{0,400}\}"
+    r"|(?<=\))\{ ?alt=(?P<mark>['\"])(?P<alt>[^{}]{1,2000}?)(?P=mark)(?:\s[^{}\n]{0,400})?\}"
     r"|(?P<list>\{ ?[#.][\w-][^{}\n]{0,400}\}(?=[ \t]*(?:\n|\Z))))"
 )
-"""Within a line: comments of MDX, attribute lists of kramdown and at its end those of MkDocs, marks
-around text as it is, the width of an image."""
-_UNKNOWN = r"\{\{[<%][^{}]{0,400}[%>]\}\}|\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}"
+"""Within a line: comments of MDX and Jinja, raw code of Pandoc's, marks around text as it is,
+attribute lists of kramdown and at its end those of MkDocs, the width and text of an image."""
+_UNKNOWN = r"\{\{[<%][^{}]{0,400}[%>]\}\}|\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,1000}%\}"
 TEMPLATE = re.compile(_UNKNOWN)
 _DESTINATION = re.compile(
     rf"(?:[^\s(){{}}<>]*+(?:{_UNKNOWN}))++[^\s(){{}}<>]*+"
@@ -34,11 +36,11 @@ _DESTINATION = re.compile(
 _PATH = re.compile(r"[\"']([^\"'\s]+)")
 """What a template names, as Jekyll's and Hugo's functions of addresses do."""
 _IN_LINE = re.compile(rf"{_SILENT}|(?P<unknown>{_UNKNOWN})", re.DOTALL)
-_FORMULA = re.compile(
+_SHORTCODE = re.compile(
     r"\{\{[<%] *(?P<name>math|katex)\b[^{}\n]*\}\}(?P<tex>.{1,400}?)\{\{[<%] */(?P=name) *[%>]\}\}",
     re.DOTALL,
 )
-"""Shortcodes of Hugo's themes round a formula."""
+"""Shortcodes of Hugo's themes round a formula; only MkDocs has brackets, escaped ones elsewhere."""
 _IN_MDX = re.compile(
     rf"{_SILENT}|(?P<blank>\{{\s*(?P<quote>['\"`])\s*(?P=quote)\s*\}})"
     rf"|(?P<unknown>{_UNKNOWN}|\{{(?!#)[^{{}}\n]{{0,400}}\}})",
@@ -117,20 +119,26 @@ def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
-    if state.src[state.pos] == "`":
-        return _role(state, silent)
-    if formula := _FORMULA.match(state.src, state.pos):
+    formulas = FORMULA if state.env["site"] is Site.MKDOCS else _SHORTCODE
+    formula = formulas.match(state.src, state.pos)
+    is_inline = formula is not None and formula.lastgroup in ("tex", "inline")
+    if formula and (is_inline or formula.span() == (0, len(state.src))):
+        kind = "math_inline" if is_inline else "math_inline_double"
         if not silent:
-            state.push("math_inline", "math", 0).content = formula["tex"].strip("$ \n")
+            state.push(kind, "math", 0).content = formula[formula.lastgroup or 0].strip("$ \n")
         state.pos = formula.end()
         return True
     pattern = _IN_MDX if state.env["mdx"] else _IN_LINE
     found = pattern.match(state.src, state.pos)
+    if found is None and state.src[state.pos] == "`":
+        return _role(state, silent)
     if found is None or (found["list"] and state.env["site"] is Site.MYST):
         return False
     if not silent:
         state.pending = state.pending.rstrip() if found["list"] else state.pending
         state.pending += " " if found.lastgroup == "blank" else ""
+        for image in state.tokens[-1:] if found["alt"] else ():
+            image.children = image.children or [Token("text", "", 0, content=found["alt"])]
         token = state.push(UNRESOLVED, "", 0)
         token.content, token.meta = found[0], {"unknown": bool(found["unknown"])}
         state.env["unknown"] += [found[0]] if found["unknown"] else []
