@@ -82,7 +82,7 @@ class PageReader:
         self._warnings += prompt_injections(source, info.file)
         front, skip = front_matter(source, info.file)
         self._size = len(source)
-        html, unknown = render(source, site, skip, info.file, self._include)
+        html, unknown = render(source, site, skip, info, self._include)
         self._note_unknown(unknown, source, info.file)
         info = replace(info, title=str(front.get("title") or info.title))
         root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)

@@ -13,7 +13,6 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 
-from app.adapters.reading.markdown.headings import STYLES
 from app.adapters.reading.markdown.unresolved import inline_html
 from app.adapters.reading.source_files import front_matter
 
@@ -109,7 +108,7 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
     title = inline_html(state.md, argument, state.env) if role != "figure" else ""
     shown = title if "solution" not in name else ""  # it names the exercise
     ident = options.get("name") or options.get("label") or ""
-    ident = ident and STYLES[state.env["site"]][0](ident)
+    ident = ident and state.env["slug"](ident)
     element = _TABLE["admonition" if role == "frame" and title else role]
     opening = element["opening"].format(
         id=f' id="{escape(ident)}"' if ident else "",

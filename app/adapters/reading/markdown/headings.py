@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 from unicodedata import category, combining, normalize
 
 from markdown_it.token import Token
@@ -10,6 +11,8 @@ from markdown_it.token import Token
 from app.adapters.reading.markdown.unresolved import UNRESOLVED
 from app.domain.document import Site
 
+Slug: TypeAlias = Callable[[str], str]
+"""Makes an id of a text."""
 _OWN_ID = re.compile(
     r"\s*(?:\{:?\s*#([^\s{}]++)[^{}]*+\}|\{/\*\s*#([\w-]+)\s*\*/\}|\[\[([^\[\]\s]+)\]\]|\[#([\w-]+)\])"
     r"\s*$"
@@ -56,7 +59,13 @@ def _docutils(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", spelled).strip("-").lstrip("0123456789-")
 
 
-STYLES: dict[Site, tuple[Callable[[str], str], str]] = {
+def _mystmd(text: str) -> str:
+    """The ids of mystmd begin with a letter; other letters than ASCII's are a `-`."""
+    kept = re.sub(r"[^a-z0-9]+", "-", re.sub(r"['‘’\"“”]", "", text.strip().lower()))
+    return re.sub(r"^(?=[\d-])", "id-", kept).replace("--", "-").strip("-")
+
+
+_STYLES: dict[Site, tuple[Slug, str]] = {
     Site.DOCUSAURUS: (_github, "{}-{}"),
     Site.PLAIN: (_github, "{}-{}"),
     Site.MDBOOK: (_mdbook, "{}-{}"),
@@ -66,9 +75,17 @@ STYLES: dict[Site, tuple[Callable[[str], str], str]] = {
 """The id of a text, and of another heading of the same text: of the first id and a number."""
 
 
-def heading_ids(tokens: Sequence[Token], site: Site) -> None:
+def ids_of(site: Site, url: str) -> tuple[Slug, str]:
+    """Return how the ids of a page are made: of a text, and of another heading of the same text.
+
+    Addresses of mystmd have no ending.
+    """
+    is_mystmd = site is Site.MYST and url and not url.endswith(".html")
+    return (_mystmd, "{}-{}") if is_mystmd else _STYLES[site]
+
+
+def heading_ids(tokens: Sequence[Token], site: Site, slug: Slug, again: str) -> None:
     """Set the id of each heading, and remove the author's own from its text."""
-    slug, again = STYLES[site]
     left_out = _NO_TEXT if site is Site.DOCUSAURUS else _NO_TEXT | {UNRESOLVED, "image"}
     # Where an empty id counts as taken, a heading without letters is only the number.
     used = {} if again == "{}-{}" else {"": 0}

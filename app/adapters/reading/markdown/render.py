@@ -26,11 +26,12 @@ from mdit_py_plugins.myst_blocks import myst_block_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
 from rich.emoji import Emoji
 
+from app.adapters.reading.documents import PageInfo
 from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.inline import UNKNOWN
 from app.adapters.reading.markdown.callouts import callouts_plugin
 from app.adapters.reading.markdown.directives import directives_plugin
-from app.adapters.reading.markdown.headings import heading_ids
+from app.adapters.reading.markdown.headings import heading_ids, ids_of
 from app.adapters.reading.markdown.includes import INCLUDES, Include, with_includes
 from app.adapters.reading.markdown.tags import TAG, as_html, tags_plugin
 from app.adapters.reading.markdown.unresolved import TEMPLATE, unresolved_plugin
@@ -75,7 +76,7 @@ _HIDDEN_RUST = re.compile(r"^\s*#(?: .*)?$\n?", re.MULTILINE)
 
 
 def render(
-    source: str, site: Site, skip: int, file: str, include: Include
+    source: str, site: Site, skip: int, info: PageInfo, include: Include
 ) -> tuple[str, list[str]]:
     """Render a page to HTML; return also the places that only the site's generator can resolve.
 
@@ -83,9 +84,11 @@ def render(
     line includes has the line's.
     FileRefused, with the line, if it is nested too deeply or has too many tokens.
     """
+    file = info.file
     is_mdx = site is Site.DOCUSAURUS or file.endswith(".mdx")
     md = parser(site, is_mdx)
-    env: dict[str, Any] = {"unknown": [], "site": site, "file": file}
+    slug, again = ids_of(site, info.url)
+    env: dict[str, Any] = {"unknown": [], "site": site, "file": file, "slug": slug}
     # The pages of doc-builder have no imports, and formulas with braces.
     env["mdx"] = site is Site.DOCUSAURUS or (is_mdx and bool(_IMPORT.search(source)))
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
@@ -98,7 +101,7 @@ def render(
     tokens = md.parse("\n".join(whole), env)
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
         raise FileRefused(_TOO_DEEP, file, deep.map[0] + 1 if deep.map else 0)
-    heading_ids(tokens, site)
+    heading_ids(tokens, site, slug, again)
     _set_spans(tokens, source, [*places, len(source)])
     return md.renderer.render(tokens, md.options, env), env["unknown"]
 

@@ -161,6 +161,6 @@ def _role(state: StateInline, silent: bool) -> bool:
 
 def inline_html(md: MarkdownIt, text: str, env: EnvType) -> str:
     """Render a title or cell, without the footnotes, which are at the end of the page."""
-    keys = ("unknown", "site", "file", "mdx")
+    keys = ("unknown", "site", "file", "mdx", "slug")
     known = {key: env[key] for key in keys if key in env}
     return str(md.renderInline(_FOOTNOTE.sub("", text), known))
