@@ -88,7 +88,7 @@ def build_document(
     title = _title_of(info, drafts, is_built=shown is not None)
     blocks: list[Block] = []
     at, span = 0, (0, 0)
-    for draft, section in in_sections(drafts, title):
+    for draft, section in in_sections(drafts, title, info.chapter):
         is_ornament = draft.kind is BlockKind.PARAGRAPH and _ORNAMENT.fullmatch(draft.text)
         if draft.is_blank or is_ornament:
             continue

@@ -100,6 +100,8 @@ class _Reading:
         folder, _, name = alt.rpartition("/")
         if (folder or "." in name.strip(".")) and name and src.endswith(name):
             alt = ""  # a path that Sphinx or Texinfo wrote, or a file's name
+        if alt and title.startswith(":"):
+            title = ""  # an emoji's short code
         self._image = self._image or Figure(src, alt, title)
         text = " ".join(filter(None, dict.fromkeys((alt, title))))
         if text != self._last_picture:

@@ -13,7 +13,7 @@ _LANGUAGE = re.compile(
 """Classes that name a language: those of pandoc are "sourceCode python"."""
 _NO_LANGUAGE = (
     "text plaintext none default source highlight console-output output txt nohighlight "
-    "plain wrapper notranslate myst-ansi ipythontb ipynb sourcecode".split()
+    "plain wrapper notranslate myst-ansi ipythontb ipynb sourcecode numbersource".split()
 )
 _OTHER_NAMES = dict.fromkeys(_NO_LANGUAGE, "") | {"ipython3": "python", "ipython": "python"}
 _ABOVE = 3

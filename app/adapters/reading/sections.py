@@ -28,12 +28,12 @@ def _patterns(table: str, before: str = "") -> _Patterns:
 _NUMBER = r"\d[\d.]*[.:)]?\s+"
 _SECTIONS = _patterns(
     "section",
-    rf"(?:{_NUMBER}|(?:appendix|anhang|annexe|apéndice)\s\w\s?[^\w\s]?\s"
-    r"|(?-i:[B-HJ-Z]|[A-Z]\.)[\d.]*\s)?",
+    rf"(?:{_NUMBER}|(?:appendix|anhang|annexe|apéndice|chapter|kapitel|chapitre|capítulo|capitolo)"
+    r"\s\w{1,2}\s?[^\w\s]?\s|(?-i:[B-HJ-Z]|[A-Z]\.)[\d.]*\s)?",
 )
 """Behind a number: "4.2", "Appendix A —", "C.1"; "A" alone may be the article."""
-_BY_EXERCISES = _patterns("by exercises", rf"(?:{_NUMBER})?")
-"""Below or right behind exercises."""
+_BY_EXERCISES = _patterns("by exercises", rf"(?:{_NUMBER}|(?-i:[A-Z])\s)?")
+"""Below or right behind exercises, or above "Exercise 2"."""
 _ITEMS, _TITLES, _HINTS, _PARAGRAPHS = map(_patterns, ("item", "title", "hint", "paragraph"))
 _LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
 _MAX_CAPTION = 600
@@ -76,14 +76,18 @@ def _named(patterns: _Patterns, text: str) -> BlockKind | None:
     return next((kind for kind, pattern in patterns.items() if pattern.match(text)), None)
 
 
-def in_sections(drafts: Sequence[Draft], title: str) -> Iterator[tuple[Draft, Section]]:
+def in_sections(
+    drafts: Sequence[Draft], title: str, chapter: str
+) -> Iterator[tuple[Draft, Section]]:
     """Yield the blocks, with the kinds that their sections' headings give them, and their sections.
 
-    That of the heading with the page's title is the page.
+    That of the heading with the page's title is the page. A chapter may be one of solutions.
     """
     headings = [one for one in drafts if one.kind is BlockKind.HEADING]
     page = next((one for one in headings if one.text == title), None)
-    above = [Section(-1, (title,), "", _named(_SECTIONS, title))]
+    solutions = _named(_SECTIONS, chapter) is BlockKind.SOLUTION
+    holds = BlockKind.SOLUTION if solutions else _named(_SECTIONS, title)
+    above = [Section(-1, (title,), "", holds)]
     run: list[Draft] = []
     for draft in _with_captions(drafts):
         if draft.kind is not BlockKind.HEADING:
@@ -130,10 +134,15 @@ def _section(heading: Draft, level: int, parent: Section, *, by_exercises: bool)
     entries = parent.holds is BlockKind.GLOSSARY_ENTRY and parent.item is None and len(text) > 1
     is_item = own is None and (entries or parent.holds is BlockKind.EXERCISE)
     item = _named(_ITEMS, text) or (parent.holds if is_item else None)
-    if parent.holds is BlockKind.SOLUTION and item is BlockKind.EXERCISE:
-        item = parent.holds  # "Exercise 2" names what is solved
+    if item is BlockKind.EXERCISE and _has_solutions(parent):
+        item = BlockKind.SOLUTION  # "Exercise 2" names what is solved
     path = (*parent.path, text) if level else parent.path
     return Section(level, path, heading.element_id or parent.anchor, own or parent.holds, item)
+
+
+def _has_solutions(section: Section) -> bool:
+    titles = section.path if section.holds is None else ()
+    return section.holds is BlockKind.SOLUTION or any(_named(_BY_EXERCISES, one) for one in titles)
 
 
 def _typed(run: Sequence[Draft], section: Section) -> Iterator[tuple[Draft, Section]]:

@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from statistics import mode
 
@@ -24,6 +25,8 @@ _ASSET = re.compile(
     r"(?:^|/)(?:\.|(?:_static|_sources|_images|_downloads|site_libs|node_modules)/)"
 )
 _TITLE_PARTS = re.compile(r"\s+(?:\||-|–|—|·|::)\s+|\s*‣\s*")
+_NAME_PARTS = 3
+"""Most parts of a title that may be in the site's name."""
 NO_TEXT = "a home page without text of its own"
 REPEATED = "the same text is on other pages"
 _FURNITURE = re.compile(
@@ -73,7 +76,7 @@ def _single_page(path: Path, base_url: str) -> OpenedBook:
     own = page.canonical if page.canonical.startswith(("http://", "https://")) else ""
     url = encoded_url(base_url or own)
     info = PageInfo(page.file, url, language=page.language, theme=page.theme)
-    return OpenedBook(page.theme.name, site_title([page]), url, page.language, [info])
+    return OpenedBook(page.theme.name, site_title([page], page.title), url, page.language, [info])
 
 
 def _facts(files: SourceFiles, left_out: Mapping[str, list[str]]) -> Iterator[PageFacts]:
@@ -131,7 +134,7 @@ class _Edition:
         for file in [one for one in self._files if one not in order]:
             left_out[reasons[file]].append(file)
         read = [page for file, page in self._files.items() if file in order or file == self._home]
-        title = site_title(read)
+        title = site_title(read, self._files[self._home].title if self._home else "")
         pages = [*self._placed([*order], title)]
         return OpenedBook(
             mode([page.theme.name for page in pages] or [UNKNOWN]),
@@ -231,17 +234,25 @@ class _Edition:
             )
 
 
-def site_title(pages: Sequence[PageFacts]) -> str:
-    """Return the site's title: its declared name, or what the titles of most pages share."""
-    named = Counter(page.site_name for page in pages if page.site_name)
-    parts = [_title_parts(page.title) for page in pages if page.title]
-    shared = Counter(one[at] for one in parts for at in {0, len(one) - 1})
-    title, count = [*named.most_common(1), *shared.most_common(1), ("", 0)][0]
-    is_shared = named or (count > 1 and 2 * count > len(parts))
-    return title if is_shared or not pages else pages[0].title
+def site_title(pages: Sequence[PageFacts], home: str) -> str:
+    """Return the site's declared name, or what the titles of most pages share, else the `home`
+    page's title.
+    """
+    if named := Counter(page.site_name for page in pages if page.site_name):
+        return named.most_common(1)[0][0]
+    titles = [page.title for page in pages if page.title]
+    shared = Counter(chain.from_iterable(map(_site_names, titles)))
+    name = max(shared, key=lambda one: (shared[one], len(one)), default="")
+    return name if 1 < shared[name] > len(titles) / 2 else home
 
 
-def _title_parts(title: str) -> list[str]:
-    """Split a page's title; of "Owls: Eyes" only the first part may be the site's."""
-    parts = _TITLE_PARTS.split(title)
-    return parts if parts[1:] else [title.partition(": ")[0]]
+def _site_names(title: str) -> Iterable[str]:
+    """Return what may be the site's name in a page's title: its first part, or its last ones.
+
+    Of "Owls: Eyes" only the first part may be it.
+    """
+    parts = [*_TITLE_PARTS.finditer(title)]
+    if not parts:
+        return [title.partition(": ")[0]]
+    last = (title[one.end() :] for one in parts[-_NAME_PARTS:])
+    return dict.fromkeys((title[: parts[0].start()], title, *last))
