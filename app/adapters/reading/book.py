@@ -42,7 +42,7 @@ _TEMPLATE_LANGUAGE = "en"
 _MANY = 2
 """A folder with more pages of Markdown for each of HTML is Markdown; some sites have each page as
 both."""
-_PAGE_TAGS = (b"<html", b"<!doctype", b"<head", b"<body")
+_PAGE_TAGS = (b"<html", b"<!doctype", b"<head", b"<body", b"http-equiv")
 
 
 def read_book(request: IngestRequest, advance: Advance = ignore, *, mark: bool = False) -> Book:

@@ -127,8 +127,9 @@ class _Edition:
         return seen
 
     def opened(self, edition: Edition, base_url: str) -> OpenedBook:
-        not_read = self._not_read()
-        order = {file: None for file in self._in_order() if file not in not_read}
+        in_order = self._in_order()
+        not_read = self._not_read(in_order)
+        order = {file: None for file in in_order if file not in not_read}
         reasons = dict.fromkeys(self._files, UNLISTED) | {self._home: NO_TEXT} | not_read
         left_out: dict[str, list[str]] = defaultdict(list)
         for file in [one for one in self._files if one not in order]:
@@ -160,10 +161,11 @@ class _Edition:
         entries = [(one, self._own(one.target)) for one in navigation]
         return tuple(one._replace(target=file) for one, file in entries if file or not one.target)
 
-    def _not_read(self) -> dict[str, str]:
+    def _not_read(self, in_order: Iterable[str]) -> dict[str, str]:
         """Return why files are left out that are no pages of the book.
 
-        If all pages are hidden from search engines, as in a preview or private book, they are read.
+        Pages that nothing lists repeat no text. If all pages are hidden from search engines, as in
+        a preview or private book, they are read.
         """
         pages = [
             one for one in self._files.values() if not (one.redirect or self._is_furniture(one))
@@ -183,7 +185,7 @@ class _Edition:
                 found[file] = "noindex"
             elif file not in self._listed and not page.is_page:
                 found[file] = "not of the book, such as a blog"
-        kept = [page for file, page in self._files.items() if file not in found]
+        kept = [self._files[file] for file in in_order if file not in found]
         return found | dict.fromkeys(repeated_pages(kept, self._listed), REPEATED)
 
     def _is_furniture(self, page: PageFacts) -> bool:
