@@ -382,8 +382,15 @@ def test_a_heading_that_asks_stands_for_its_exercise() -> None:
             },
             ["I /index.html", "E /e.html", "D /d.html", "S /s.html"],
         ),
+        (
+            {
+                "index.html": '<meta http-equiv="Refresh" content="0; url=i.html" />\n',
+                "i.html": "<h1>I</h1>Text.",
+            },
+            ["I /i.html"],
+        ),
     ],
-    ids="MkDocs nav-file Zensical Jekyll README GitBook mystmd folders toctree Carpentries".split(),
+    ids="MkDocs nav Zensical Jekyll README GitBook mystmd folders toctree Carpentries built".split(),
 )
 def test_chapters_and_addresses_are_those_of_the_site(
     files: dict[str, str], pages: list[str], tmp_path: Path
