@@ -390,7 +390,7 @@ def test_a_heading_that_asks_stands_for_its_exercise() -> None:
             ["I /i.html"],
         ),
     ],
-    ids="MkDocs nav Zensical Jekyll README GitBook mystmd folders toctree Carpentries built".split(),
+    ids="MkDocs nav Zensical Jekyll README GitBook mystmd folders toctree Carpentry built".split(),
 )
 def test_chapters_and_addresses_are_those_of_the_site(
     files: dict[str, str], pages: list[str], tmp_path: Path

@@ -33,7 +33,7 @@ _SECTIONS = _patterns(
 )
 """Behind a number: "4.2", "Appendix A —", "C.1"; "A" alone may be the article."""
 _BY_EXERCISES = _patterns("by exercises", rf"(?:{_NUMBER}|(?-i:[A-Z])\s)?")
-"""Below or right behind exercises, or above "Exercise 2"."""
+"""Below or right behind exercises; as a page's title, above "Exercise 2"."""
 _ITEMS, _TITLES, _HINTS, _PARAGRAPHS = map(_patterns, ("item", "title", "hint", "paragraph"))
 _LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
 _MAX_CAPTION = 600
@@ -134,15 +134,11 @@ def _section(heading: Draft, level: int, parent: Section, *, by_exercises: bool)
     entries = parent.holds is BlockKind.GLOSSARY_ENTRY and parent.item is None and len(text) > 1
     is_item = own is None and (entries or parent.holds is BlockKind.EXERCISE)
     item = _named(_ITEMS, text) or (parent.holds if is_item else None)
-    if item is BlockKind.EXERCISE and _has_solutions(parent):
-        item = BlockKind.SOLUTION  # "Exercise 2" names what is solved
+    around = parent.holds or _named(_BY_EXERCISES, parent.path[0])
+    if around is BlockKind.SOLUTION and item is BlockKind.EXERCISE:
+        item = around  # "Exercise 2" names what is solved
     path = (*parent.path, text) if level else parent.path
     return Section(level, path, heading.element_id or parent.anchor, own or parent.holds, item)
-
-
-def _has_solutions(section: Section) -> bool:
-    titles = section.path if section.holds is None else ()
-    return section.holds is BlockKind.SOLUTION or any(_named(_BY_EXERCISES, one) for one in titles)
 
 
 def _typed(run: Sequence[Draft], section: Section) -> Iterator[tuple[Draft, Section]]:

@@ -237,9 +237,7 @@ class _Edition:
 
 
 def site_title(pages: Sequence[PageFacts], home: str) -> str:
-    """Return the site's declared name, or what the titles of most pages share, else the `home`
-    page's title.
-    """
+    """Return the site's declared name, else what most titles share, else the `home` page's."""
     if named := Counter(page.site_name for page in pages if page.site_name):
         return named.most_common(1)[0][0]
     titles = [page.title for page in pages if page.title]
@@ -249,12 +247,9 @@ def site_title(pages: Sequence[PageFacts], home: str) -> str:
 
 
 def _site_names(title: str) -> Iterable[str]:
-    """Return what may be the site's name in a page's title: its first part, or its last ones.
-
-    Of "Owls: Eyes" only the first part may be it.
-    """
+    """Return what may be the site's name: a title's first part, its last ones, or all of it."""
     parts = [*_TITLE_PARTS.finditer(title)]
     if not parts:
-        return [title.partition(": ")[0]]
+        return [title.partition(": ")[0]]  # of "Owls: Eyes"
     last = (title[one.end() :] for one in parts[-_NAME_PARTS:])
     return dict.fromkeys((title[: parts[0].start()], title, *last))
