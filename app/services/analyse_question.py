@@ -30,7 +30,7 @@ from app.domain.retrieval.standalone import (
     topic_of,
 )
 from app.domain.search_text import SearchText, bare_question, search_text, without_context
-from app.domain.terms import Terms
+from app.domain.terms import Terms, words
 from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.ports import Embedder, QuestionRewriter
 from app.services.recording import degraded_by, stage
@@ -94,7 +94,10 @@ class AnalyseQuestion:
         if not self.embedder.multilingual:
             with stage("similar words"):
                 similar = await self.vocabulary.similar(asked.lexical, language, books)
-            asked = _with_similar_words(asked, similar)
+            # Function words of another language would count as rare words of the book; the similar
+            # words belong to the sentence of those that they stand for.
+            bare = bare_question(asked.lexical, language, books.language).rstrip("?")
+            asked = _with_similar_words(replace(asked, lexical=bare) if foreign else asked, similar)
         dense = await self._embed(asked.embedded, degraded)
         # A multilingual embedder finds what the words of another language cannot.
         by_vector = foreign and self.embedder.multilingual and dense is not None
@@ -113,8 +116,13 @@ class AnalyseQuestion:
         whole, terms = asked.texts.question, partial(self.lexical.terms, language=language)
         own = search_text(question, language)
         asked_in = language_of_question(own.said, language)
-        name = name_asked(own.words, terms, language)
-        bare = name or bare_question(question, asked_in, language)
+        foreign = asked_in != language
+        spoken = asked.texts.lexical if foreign and not selected else question
+        bare = bare_question(spoken, asked_in, language)
+        absent = await self.bounds.missing(terms(bare), asked.books)
+        held = [word for word in words(bare) if not terms(word) <= absent]
+        name = name_asked(held if foreign else own.words, terms, language)
+        bare = bare if foreign else name or bare
         asking = question if selected else without_context(question, language)
         # The stems of English leave few forms of a word apart: what such a book lacks, it lacks.
         similar = asked.similar if language != MODEL_LANGUAGE else {}
@@ -127,11 +135,12 @@ class AnalyseQuestion:
         }
         own_terms = frozenset(readings[question].bounds)
         content = frozenset(readings[bare].bounds) or own_terms
+        bounds = {**readings[whole].bounds, **readings[bare].bounds}
         in_english = asked_in == language == MODEL_LANGUAGE
         return QuestionAnalysis(
             terms,
             language,
-            weights=term_weights(readings[whole].bounds, own_terms, content),
+            weights=term_weights(bounds, own_terms, terms(" ".join(held)) if foreign else content),
             definition=terms(name),
             asked_kinds=asked_kinds(own.said),
             words=frozenset(own.said),
@@ -140,6 +149,7 @@ class AnalyseQuestion:
             own_terms=own_terms,
             rare=self._rare(texts[asking], terms) if in_english else {},
             readings=tuple(readings.values()),
+            guessed=foreign and not {*words(bare)} <= {*own.said},
             vector=readings[question if selected else whole].vector,
             read=_read_before(asked.request, own.text, terms, language),
         )

@@ -124,9 +124,8 @@ class ConsultBook:
             unrecognised = policy.model and not analysis.in_book_language
             other_language = unrecognised or analysis.asked_in != analysis.language
             scored = policy.confidence(score)
-            confidence = policy.confidence(
-                score, other_language=other_language, named=not unmentioned
-            )
+            named = not (unmentioned or analysis.guessed)
+            confidence = policy.confidence(score, other_language=other_language, named=named)
         return replace(
             read,
             exercise=read.request.exercise or asked,

@@ -186,7 +186,7 @@ def similar_words(lacking: Sequence[str], language: str, known: Words) -> dict[s
     """
     # Of words that differ only in accents the most frequent is taken.
     by_count = sorted(known.items(), key=lambda one: one[1][0])
-    forms = {_fold(word): written for word, (_, written) in by_count}
+    forms = {_fold(word): written for word, written in by_count}
     candidates = sorted(filter(_may_be_similar, forms))
     spoken = known_language(language)
     left_out = set(map(_fold, [*spoken.words, *spoken.comparison.split()]))
@@ -195,10 +195,12 @@ def similar_words(lacking: Sequence[str], language: str, known: Words) -> dict[s
         folded = _fold(word)
         if not _may_be_similar(folded) or folded in left_out:
             continue
-        near = process.extractOne(
+        near = process.extract(
             folded, candidates, scorer=JaroWinkler.similarity, score_cutoff=LEAST_LIKENESS
         )
-        found |= {word: forms[near[0]]} if near else {}
+        # Of equal tenths of similarity the most frequent: "círculo" is "circle", not "circular".
+        best = max(((int(10 * like), *forms[one]) for one, like, _ in near), default=None)
+        found |= {word: best[-1]} if best else {}
     return found
 
 

@@ -142,6 +142,8 @@ async def test_a_term_that_languages_share_is_answered_though_the_question_is_in
     book = World((passage("The mitosis divides a nucleus."), passage("Owls hunt.", "p-owls")))
     found = await book.answering().answer(AskRequest("¿Qué es la mitosis?"))
     assert found.answer == "The mitosis divides a nucleus."
+    like = await book.answering().answer(AskRequest("¿Qué es el núcleo?"))
+    assert (like.passages[0].text, like.confidence.value) == (found.answer, "uncertain")
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,8 @@ def test_what_the_reader_will_learn_is_shown_only_if_there_is_nothing_else() -> 
 
 
 CHUNKS = [chunk([passage("Text.", heading_path=path)], chunk_id=f"{at}") for at, path in enumerate(
-    [("Owls", "3.1 Wings"), ("Owls", "Wings", "Bones"), ("Bats", "Ears"), ("Bats", "Feet", "Ears")]
+    [("Owls", "3.1 Wings"), ("Owls", "Wings", "Bones"), ("Bats", "Ears"), ("Bats", "Feet", "Ears"),
+     ("Owls", "Day song"), ("Bats", "Night song")]
 )]  # fmt: skip
 
 
@@ -248,6 +249,7 @@ CHUNKS = [chunk([passage("Text.", heading_path=path)], chunk_id=f"{at}") for at,
         ("bird", []),
         ("feet vs bones", ["Owls Wings Bones", "Bats Feet"]),
         ("the difference between feet and bones", ["Owls Wings Bones", "Bats Feet"]),
+        ("day vs night", ["Owls Day song", "Bats Night song"]),
         ("feet and bones", []),
         ("feet vs bones of cats", []),
     ],

@@ -101,7 +101,7 @@ def test_a_sentence_is_not_shown_without_what_it_announces() -> None:
         ("Visite el sitio de los owls del night.", BlockKind.PARAGRAPH),
         ("See the notes on owls for details of the night.", BlockKind.PARAGRAPH),
         ("For owls of the night, see the third part.", BlockKind.PARAGRAPH),
-        ("Click on this simulation of owls of the night.", BlockKind.ADMONITION),
+        ("Links\n\nQR Code Watch the owls of the night.", BlockKind.ADMONITION),
     ],
 )
 def test_a_paragraph_that_tells_nothing_is_shown_only_if_there_is_no_other(
@@ -280,6 +280,7 @@ def test_what_a_reader_will_learn_is_no_answer_unless_it_is_asked_for() -> None:
         ("- osmosis\n- membranes", BlockKind.LIST, "Chapter learning objectives", False),
         ("- osmosis\n- membranes", BlockKind.LIST, "Kinds", True),
         ("What You'll Learn\n\n- What osmosis is", BlockKind.ADMONITION, "Kinds", False),
+        ("Chapter Objectives\n\n- What osmosis is", BlockKind.ADMONITION, "Kinds", False),
         ("Osmosis was hard. You will learn why.", BlockKind.PARAGRAPH, "Kinds", True),
     ],
 )

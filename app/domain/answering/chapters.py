@@ -230,7 +230,7 @@ def named_sections(
     """Return the only section, or the outermost, that has the question as its heading.
 
     Of a comparison return the section that compares, else the two whose headings have all its terms
-    together, each one that the other lacks, as in "nominal vs ordinal scale". [] if there are none.
+    together, each one that the other lacks, and no others but those of both. [] if there are none.
     """
     said, known = words(asked), known_language(language)
     frame = f"{known.frame} {known.comparison}".split()
@@ -238,20 +238,21 @@ def named_sections(
     asks_to_compare = compares(said, language)
     comparison = terms(known.comparison) - content  # "comparative advantage" is no comparison
     exact: dict[Headed, None] = {}
-    sides: dict[frozenset[int], Headed] = {}
+    sides: dict[frozenset[int], dict[frozenset[int], Headed]] = {}
     for one in _headed(chunks):
         for form in _forms(one.path[-1]):
             own = terms(" ".join(form)) if asks_to_compare else frozenset[int]()
             if form == said or (own >= content and own & comparison):
                 exact[one] = None
-            elif own and own < content:
-                sides.setdefault(own, one)
+            elif (side := own & content) and side < content:
+                sides.setdefault(own - content, {}).setdefault(side, one)
     first = min(exact, key=lambda one: len(one.path), default=None)
     if first:
         below = all(one.path[: len(first.path)] == first.path for one in exact)
         return [first] if below else []
-    pairs = (pair for pair in combinations(sides, 2) if pair[0] | pair[1] == content)
-    return [sides[side] for side in next(pairs, ())]
+    alike = (sides[rest] for rest in sorted(sides, key=len))
+    pairs = ((one[a], one[b]) for one in alike for a, b in combinations(one, 2) if a | b == content)
+    return [*next(pairs, ())]
 
 
 @lru_cache(4_096)

@@ -164,8 +164,8 @@ def list_items(text: str) -> Iterator[Span]:
 
 
 def only_sends(text: str) -> bool:
-    """Whether the text is one sentence that sends the reader elsewhere: "Watch this video ..."."""
-    return bool(_SENDS.match(text)) and len(SENTENCE_END.findall(text)) == 1
+    """Whether it is one sentence that sends elsewhere, maybe below a label: "Watch this ..."."""
+    return bool(_SENDS.match(text.rpartition("\n")[2])) and len(SENTENCE_END.findall(text)) == 1
 
 
 def announces(passage: Passage) -> bool:
