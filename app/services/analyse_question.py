@@ -119,9 +119,8 @@ class AnalyseQuestion:
         foreign = asked_in != language
         spoken = asked.texts.lexical if foreign and not selected else question
         bare = bare_question(spoken, asked_in, language)
-        absent = await self.bounds.missing(terms(bare), asked.books)
-        held = [word for word in words(bare) if not terms(word) <= absent]
-        name = name_asked(held if foreign else own.words, terms, language)
+        said = await self._held(words(bare), terms, asked.books) if foreign else own.words
+        name = name_asked(said, terms, language)
         bare = bare if foreign else name or bare
         asking = question if selected else without_context(question, language)
         # The stems of English leave few forms of a word apart: what such a book lacks, it lacks.
@@ -140,7 +139,7 @@ class AnalyseQuestion:
         return QuestionAnalysis(
             terms,
             language,
-            weights=term_weights(bounds, own_terms, terms(" ".join(held)) if foreign else content),
+            weights=term_weights(bounds, own_terms, terms(" ".join(said)) if foreign else content),
             definition=terms(name),
             asked_kinds=asked_kinds(own.said),
             words=frozenset(own.said),
@@ -164,6 +163,11 @@ class AnalyseQuestion:
         return {
             word: terms(word) for word in said if word.lower() in named or not common(word.lower())
         }
+
+    async def _held(self, said: Sequence[str], terms: Terms, books: BookList) -> Sequence[str]:
+        """Return those of the words that are in the books. Raises StorageError."""
+        absent = await self.bounds.missing(terms(" ".join(said)), books)
+        return [word for word in said if not terms(word) <= absent]
 
     async def _reading(self, wording: str, language: str, books: BookList) -> Reading:
         """Return the terms and vector of a text that is searched for."""
