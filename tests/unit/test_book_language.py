@@ -6,6 +6,7 @@ import pytest
 
 from tests.command_line import write_files
 from tests.markdown_pages import read_folder, read_text
+from tests.recorded_cases import case_lines
 
 SPANISH = "# Uno\n\nLas plantas hacen azúcar de la luz que les llega, y de lo que hay en el aire.\n"
 ENGLISH = "# One\n\nThe plants make sugar of the light that they get, and of what is in the air.\n"
@@ -54,23 +55,8 @@ def test_pages_of_a_folder_of_translations_have_their_own_languages(tmp_path: Pa
         (CODE, "en"),
         ("# One\n\nLet y, y and d be in the plane, y = a and y = d.\n", "en"),
         (ENGLISH + ENGLISH + SPANISH, "en"),
-        ("# 一\n\n植物利用光把水和二氧化碳变成糖。API 很有用。\n", "zh"),
-        ("# 一\n\n命令包括 du、la、le 和 les，磁盘由管理员挂载，然后再检查文件系统。\n", "zh"),
-        ("# 一\n\n植物は光を使って水と二酸化炭素から糖を作る。\n", "ja"),
-        ("# 하나\n\n식물은 빛으로 당을 만든다.\n", "ko"),
-        ("# Один\n\nРастения делают сахар из света, и API это знает.\n", "ru"),
-        ("# Ένα\n\nΤα φυτά φτιάχνουν ζάχαρη από το φως.\n", "el"),
-        ("# واحد\n\nالنباتات تصنع السكر من الضوء والماء.\n", "ar"),
-        ("# ایک\n\nپودے روشنی سے شکر بناتے ہیں اور یہ پانی میں ہے۔\n", "ur"),
-        ("# एक\n\nपौधे प्रकाश से शर्करा बनाते हैं।\n", "hi"),
-        ("# Een\n\nDe planten maken suiker van het licht dat zij krijgen.\n", "nl"),
-        ("# Jeden\n\nRośliny wytwarzają cukier ze światła, które jest dla nich ważne.\n", "pl"),
-        ("# Bir\n\nBitkiler ışık ile şeker üretir ve bu onlar için önemlidir.\n", "tr"),
-        ("# Unu\n\nPlantele fac zahăr din lumina care este în jurul lor.\n", "ro"),
-        ("# Một\n\nCây tạo ra đường từ ánh sáng và nước ở trong đất.\n", "vi"),
-        ("# Один\n\nРослини роблять цукор зі світла, яке їм потрібне.\n", "uk"),
-        ("# หนึ่ง\n\nพืชสร้างน้ำตาลจากแสงและน้ำ\n", "th"),
         ("# 1\n\n1 + 1 = 2.\n", "en"),
+        *case_lines("book_languages"),
     ],
 )
 def test_prose_tells_the_language_and_code_does_not(text: str, language: str) -> None:
