@@ -91,7 +91,9 @@ class AnalyseQuestion:
         language = language_of_words(lexical.words, books.language)
         foreign = language != books.language
         similar: Mapping[str, str] = {}
-        if not self.embedder.multilingual:
+        # The stems of English leave few forms of a word apart: what such a book lacks, it lacks.
+        in_english = books.language == language == MODEL_LANGUAGE
+        if not (self.embedder.multilingual or in_english):
             with stage("similar words"):
                 similar = await self.vocabulary.similar(asked.lexical, language, books)
             # Function words of another language would count as rare words of the book; the similar
@@ -123,9 +125,9 @@ class AnalyseQuestion:
         name = name_asked(said, terms, language)
         bare = bare if foreign else name or bare
         asking = question if selected else without_context(question, language)
-        # The stems of English leave few forms of a word apart: what such a book lacks, it lacks.
-        similar = asked.similar if language != MODEL_LANGUAGE else {}
-        in_its_words = with_words(question, similar)
+        in_its_words = question
+        if language != MODEL_LANGUAGE:  # there, similar words would answer what it lacks
+            in_its_words = with_words(question, asked.similar)
         wordings = (whole, question, bare, asking, in_its_words)
         texts = {one: search_text(one, language) for one in wordings}
         readings = {

@@ -162,17 +162,21 @@ async def test_many_books_are_not_read_for_similar_words() -> None:
     assert await vocabulary.corrected("What is innat imunity?", many) == "What is innat imunity?"
 
 
-OWN = "What is innateness and how does it work?"
-
-
-@pytest.mark.parametrize(("question", "kept"), [(SPANISH, "inmunidad innata"), (OWN, OWN)])
+@pytest.mark.parametrize(
+    ("language", "question", "searched"),
+    [
+        ("en", SPANISH, "inmunidad innata innate"),
+        ("es", SPANISH, f"{SPANISH} innate"),
+        ("es", "¿Qué es innate?", "¿Qué es innate?"),
+        ("en", "What is innateness?", "What is innateness?"),
+    ],
+)
 async def test_words_that_the_book_lacks_are_searched_by_similar_ones(
-    question: str, kept: str
+    language: str, question: str, searched: str
 ) -> None:
-    asked = await analysis().of_query(AskRequest(question), BOOKS)
-    assert (asked.texts.question, asked.texts.lexical) == (question, f"{kept} innate")
-    known = "What is innate and how does it grow?"
-    assert (await analysis().of_query(AskRequest(known), BOOKS)).texts.lexical == known
+    books = BookList([made_manifest(language=language)])
+    asked = await analysis().of_query(AskRequest(question), books)
+    assert (asked.texts.question, asked.texts.lexical) == (question, searched)
 
 
 @pytest.mark.parametrize("error", [None, ProviderUnavailable("down")])
