@@ -154,6 +154,8 @@ _SAME_SCRIPT = {other: code for code, one in LANGUAGES.items() for other in one.
 _MIN_KANA = 0.1
 """Minimum share of kana among the Han and kana characters of a Japanese text."""
 
+_LEAST_DISTINCT = 3
+"""Function words that a text has at least."""
 MIN_DETECTION_WORDS = 5
 """Minimum number of words to detect a language: in fewer, two matches may be typing errors."""
 
@@ -217,9 +219,12 @@ def language_of_text(text: str) -> str:
     """The language of a long text, by its script or, if others share it, its function words.
 
     Names in listings have Latin letters, and are function words of some languages, as variables of
-    one letter are.
+    one letter are. In a list of names a single one may be everywhere.
     """
-    script, detected = _language_of_script(text, 0.4), language_of_words(words(text), "en")
+    found = words(text)
+    script, detected = _language_of_script(text, 0.4), language_of_words(found, "en")
+    if len(FUNCTION_WORDS[detected].intersection(found)) < _LEAST_DISTINCT:
+        detected = "en"
     return detected if _SAME_SCRIPT.get(detected, detected) == script else script or detected
 
 
