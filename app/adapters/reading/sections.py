@@ -26,12 +26,12 @@ def _patterns(table: str, before: str = "") -> _Patterns:
 
 
 _NUMBER = r"\d[\d.]*[.:)]?\s+"
-_SECTIONS = _patterns(
-    "section",
+_PLACE = (
     rf"(?:{_NUMBER}|(?:appendix|anhang|annexe|apéndice|chapter|kapitel|chapitre|capítulo|capitolo)"
-    r"\s\w{1,2}\s?[^\w\s]?\s|(?-i:[B-HJ-Z]|[A-Z]\.)[\d.]*\s)?",
+    r"\s\w{1,2}\s?[^\w\s]?\s|(?-i:[B-HJ-Z]|[A-Z]\.)[\d.]*\s)?"
 )
-"""Behind a number: "4.2", "Appendix A —", "C.1"; "A" alone may be the article."""
+"""Before a name: "4.2", "Appendix A —", "C.1"; "A" alone may be the article."""
+_SECTIONS, _CHAPTERS = _patterns("section", _PLACE), _patterns("chapter", _PLACE)
 _BY_EXERCISES = _patterns("by exercises", rf"(?:{_NUMBER}|(?-i:[A-Z])\s)?")
 """Below or right behind exercises; as a page's title, above "Exercise 2"."""
 _ITEMS, _TITLES, _HINTS, _PARAGRAPHS = map(_patterns, ("item", "title", "hint", "paragraph"))
@@ -85,8 +85,8 @@ def in_sections(
     """
     headings = [one for one in drafts if one.kind is BlockKind.HEADING]
     page = next((one for one in headings if one.text == title), None)
-    solutions = _named(_SECTIONS, chapter) is BlockKind.SOLUTION
-    holds = BlockKind.SOLUTION if solutions else _named(_SECTIONS, title)
+    solves = BlockKind.SOLUTION in (_named(_SECTIONS, chapter), _named(_CHAPTERS, chapter))
+    holds = BlockKind.SOLUTION if solves else _named(_SECTIONS, title)
     above = [Section(-1, (title,), "", holds)]
     run: list[Draft] = []
     for draft in _with_captions(drafts):
