@@ -30,14 +30,14 @@ import Stemmer
 
 from app.domain.english import common_form
 from app.domain.languages import known_language
+from app.domain.scripts import THAI_TO_KHMER
 
-# Scripts without spaces between words: Thai, Lao, Burmese, Khmer; Han, kana, Hangul.
-_THAI_TO_KHMER = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+# Scripts without spaces between words: Han, kana, Hangul; Thai, Lao, Burmese, Khmer.
 _UNSPACED = (
     "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
-    f"\U00020000-\U0003ffff{_THAI_TO_KHMER}"
+    f"\U00020000-\U0003ffff{THAI_TO_KHMER}"
 )
-_TOKEN = re.compile(rf"(?P<thai>[{_THAI_TO_KHMER}]+)|([{_UNSPACED}]+)|[^\s{_UNSPACED}]+")
+_TOKEN = re.compile(rf"(?P<thai>[{THAI_TO_KHMER}]+)|([{_UNSPACED}]+)|[^\s{_UNSPACED}]+")
 _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 
 # Soft hyphen, zero-width space, joiners and byte order mark: invisible inside words.
@@ -119,7 +119,7 @@ class LanguageTerms(dict[str, tuple[int, ...]]):
     def ids(self, text: str, *, query: bool) -> list[int]:
         """Term ids in order. A run of Chinese, Japanese, Korean becomes bigrams, of Thai trigrams.
 
-        A document also gets the parts one character shorter, to match shorter queries.
+        A document also gets the n-grams one character shorter, to match shorter queries.
         """
         if text.isascii() or not _ANY_UNSPACED.search(text):  # without a loop over the tokens
             return [*chain.from_iterable(map(self.__getitem__, text.split()))]

@@ -155,7 +155,7 @@ _MIN_KANA = 0.1
 """Minimum share of kana among the Han and kana characters of a Japanese text."""
 
 _LEAST_DISTINCT = 3
-"""Function words that a text has at least."""
+"""Minimum number of different function words of a text in another language than English."""
 MIN_DETECTION_WORDS = 5
 """Minimum number of words to detect a language: in fewer, two matches may be typing errors."""
 

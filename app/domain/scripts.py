@@ -17,15 +17,15 @@ _BY_SCRIPT: tuple[tuple[str, float], ...] = (
 catalogues of Debian 12: sentences of at least 80 characters and their translations."""
 _LETTERS_PER_WORD = 5
 """Letters of an average English word."""
-_THAI_TO_KHMER = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+THAI_TO_KHMER = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 """Thai, Lao, Burmese, Khmer."""
 _UNSPACED = tuple(
     (re.compile(f"[{letters}]"), weight)
-    for letters, weight in (*_BY_SCRIPT[1:2], *_BY_SCRIPT[3:4], (_THAI_TO_KHMER, 1.0))
+    for letters, weight in (*_BY_SCRIPT[1:2], *_BY_SCRIPT[3:4], (THAI_TO_KHMER, 1.0))
 )
 """The scripts without blanks between words."""
 _UNSPACED_TEXT = re.compile(
-    f"[{_THAI_TO_KHMER}\u3000-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
+    f"[{THAI_TO_KHMER}\u3000-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
     "\uff00-\uff65\U00020000-\U0003ffff]"
 )
 """Their letters with their punctuation."""

@@ -35,7 +35,7 @@ from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.ports import Embedder, QuestionRewriter
 from app.services.recording import degraded_by, stage
 from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
-from app.services.vocabulary import BookVocabulary, with_words
+from app.services.vocabulary import BookVocabulary, replace_words
 
 _WORD = re.compile(r"(?<![\w'\u2019])[^\W_]*[^\W\d_][^\W_]*")
 """A word with a letter, and not the end of a contraction: "I'm"."""
@@ -61,7 +61,7 @@ class AnalysedQuery:
     degraded: Sequence[str] = ()
     """Steps that failed: "rewrite", "embedding", or "budget" for either."""
     similar: Mapping[str, str] = field(default_factory=dict)
-    """Words that the books lack -> words of the books that are like them."""
+    """Words of the question that the books lack -> the most similar words of the books."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +91,15 @@ class AnalyseQuestion:
         language = language_of_words(lexical.words, books.language)
         foreign = language != books.language
         similar: Mapping[str, str] = {}
-        # The stems of English leave few forms of a word apart: what such a book lacks, it lacks.
+        # English has few forms of a word that stemming does not join.
         in_english = books.language == language == MODEL_LANGUAGE
         if not (self.embedder.multilingual or in_english):
             with stage("similar words"):
                 similar = await self.vocabulary.similar(asked.lexical, language, books)
-            # Function words of another language would count as rare words of the book; the similar
-            # words belong to the sentence of those that they stand for.
-            bare = bare_question(asked.lexical, language, books.language).rstrip("?")
-            asked = _with_similar_words(replace(asked, lexical=bare) if foreign else asked, similar)
+            if foreign:  # its function words would count as rare words of the book
+                bare = bare_question(asked.lexical, language, books.language).rstrip("?")
+                asked = replace(asked, lexical=bare)
+            asked = _with_similar_words(asked, similar)
         dense = await self._embed(asked.embedded, degraded)
         # A multilingual embedder finds what the words of another language cannot.
         by_vector = foreign and self.embedder.multilingual and dense is not None
@@ -125,10 +125,9 @@ class AnalyseQuestion:
         name = name_asked(said, terms, language)
         bare = bare if foreign else name or bare
         asking = question if selected else without_context(question, language)
-        in_its_words = question
-        if language != MODEL_LANGUAGE:  # there, similar words would answer what it lacks
-            in_its_words = with_words(question, asked.similar)
-        wordings = (whole, question, bare, asking, in_its_words)
+        # A word that an English book lacks is rarely a form of one that it has.
+        similar = asked.similar if language != MODEL_LANGUAGE else {}
+        wordings = (whole, question, bare, asking, replace_words(question, similar))
         texts = {one: search_text(one, language) for one in wordings}
         readings = {
             one: await self._reading(text.text, language, asked.books)
@@ -150,7 +149,7 @@ class AnalyseQuestion:
             own_terms=own_terms,
             rare=self._rare(texts[asking], terms) if in_english else {},
             readings=tuple(readings.values()),
-            guessed=foreign and not {*words(bare)} <= {*own.said},
+            by_similar_words=foreign and not {*words(bare)} <= {*own.said},
             vector=readings[question if selected else whole].vector,
             read=_read_before(asked.request, own.text, terms, language),
         )

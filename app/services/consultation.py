@@ -124,7 +124,7 @@ class ConsultBook:
             unrecognised = policy.model and not analysis.in_book_language
             other_language = unrecognised or analysis.asked_in != analysis.language
             scored = policy.confidence(score)
-            named = not (unmentioned or analysis.guessed)
+            named = not (unmentioned or analysis.by_similar_words)
             confidence = policy.confidence(score, other_language=other_language, named=named)
         return replace(
             read,

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, JaroWinkler
@@ -23,7 +23,7 @@ from app.services.lexical import LexicalEncoder, TermUpperBounds
 from app.services.ports import VectorIndex
 
 MOST_BOOKS = 16
-"""Books whose words are cached, about 3 MB each. In more books no similar words are looked for."""
+"""Books whose words are cached, about 5 MB each. In more books no similar words are looked for."""
 MOST = 16
 """Maximum number of words of a question, because each may be compared with every word of a book."""
 SHORTEST = 5
@@ -37,9 +37,9 @@ SWAPPED_SIMILARITY = 0.79
 """The same for a word of the same letters, such as "cycel" for "cycle"."""
 NAME_SIMILARITY = 0.9
 """The same for words with capitals, because different names are similar: useState and UsState."""
-LEAST_LIKENESS = 0.86
-"""Minimum Jaro-Winkler similarity, which gives the beginning of a word more weight. Questions of
-xquad-es on xquad-en: hit@5 .82 with .82 and .86, .79 with .9, .58 without similar words."""
+LEAST_JARO_WINKLER = 0.86
+"""The same of a word that is added. Jaro-Winkler similarity gives the beginning more weight.
+Questions of xquad-es on xquad-en: hit@5 .82 with .82 and .86, .79 with .9, .58 without."""
 
 Words: TypeAlias = Mapping[str, tuple[int, str]]
 """Word in lower case -> (frequency in the books, most frequent spelling)."""
@@ -47,6 +47,12 @@ Words: TypeAlias = Mapping[str, tuple[int, str]]
 _WORD = re.compile(r"[^\W\d_]+")
 _FIRST_UNSPACED = "\u0e00"
 """Most scripts behind it, Thai first, have no blanks between words."""
+
+
+class Vocabulary(NamedTuple):
+    words: Words
+    unaccented: Words
+    """Those that may be added to a search, by their form without accents."""
 
 
 class BookVocabulary:
@@ -60,7 +66,7 @@ class BookVocabulary:
         count_tokens: Callable[[str], int],
     ) -> None:
         self._lexical, self._bounds, self._count_tokens = lexical, bounds, count_tokens
-        self._known = BookCache(index, _words_of, MOST_BOOKS)
+        self._known = BookCache(index, _vocabulary_of, MOST_BOOKS)
 
     async def corrected(self, question: str, books: BookList) -> str:
         """Return the question with misspelled words replaced by words of these books.
@@ -72,22 +78,23 @@ class BookVocabulary:
         unknown = await self._unknown(question, language, books)
         if not unknown or clearly_another_language(question, language):
             return question
-        known = await self._words(books)
+        known = (await self._of(books)).words
         misspelled = {word for word in correctable(question) if not self.is_common(word.lower())}
         lacking = [word for word in unknown if word.lower() not in known]
         right = accented([word for word in lacking if word not in misspelled], known)
         right |= {word: closest(word, known) for word in lacking if word in misspelled}
-        return with_words(question, right)
+        return replace_words(question, right)
 
     async def similar(self, question: str, language: str, books: BookList) -> Mapping[str, str]:
-        """Return words of a question in this language that the books lack -> those most like them.
+        """Return words of a question in this language that the books lack -> the most similar ones.
 
         Raises StorageError.
         """
         lacking = await self._unknown(question, books.language, books)
         if not lacking:
             return {}
-        return await asyncio.to_thread(similar_words, lacking, language, await self._words(books))
+        known = (await self._of(books)).unaccented
+        return await asyncio.to_thread(similar_words, lacking, language, known)
 
     def is_common(self, word: str) -> bool:
         """Whether a word in lower case, or its singular, is one BPE token, so spelled correctly."""
@@ -101,18 +108,29 @@ class BookVocabulary:
         missing = await self._bounds.missing(every, books) if every else set()
         return [word for word, own in terms.items() if own & missing]
 
-    async def _words(self, books: BookList) -> Words:
+    async def _of(self, books: BookList) -> Vocabulary:
         """Return the words of these books, cached by book; none of more than `MOST_BOOKS` books."""
         few = books.named() if len(books) <= MOST_BOOKS else ()
         known = [await self._known.of(manifest) for manifest in few]
-        return known[0] if len(known) == 1 else _merged(known)
+        if len(known) == 1:
+            return known[0]
+        return Vocabulary(
+            _merged(one.words for one in known), _merged(one.unaccented for one in known)
+        )
 
 
-def _words_of(chunks: Sequence[Chunk]) -> Words:
+def _vocabulary_of(chunks: Sequence[Chunk]) -> Vocabulary:
     counts: Counter[str] = Counter()
     for one in chunks:
         counts.update(_WORD.findall(" ".join((*one.heading_path, one.text_content))))
-    return _merged({word.lower(): (n, word)} for word, n in sorted(counts.items()))
+    words = _merged({word.lower(): (n, word)} for word, n in sorted(counts.items()))
+    return Vocabulary(words, without_accents(words))
+
+
+def without_accents(known: Words) -> Words:
+    """Return the words that may be added to a search, by their form without accents."""
+    forms = ((_fold(word), written) for word, written in known.items())
+    return _merged({form: written} for form, written in forms if _may_be_added(form))
 
 
 def _merged(vocabularies: Iterable[Words]) -> Words:
@@ -124,8 +142,8 @@ def _merged(vocabularies: Iterable[Words]) -> Words:
     return known
 
 
-def with_words(text: str, others: Mapping[str, str]) -> str:
-    """Return a text with others in place of these words; "" is none."""
+def replace_words(text: str, others: Mapping[str, str]) -> str:
+    """Replace words of a text; one whose replacement is "" stays."""
     return _WORD.sub(lambda match: others.get(match[0]) or match[0], text)
 
 
@@ -182,29 +200,23 @@ def _first_sound(word: str) -> str:
 def similar_words(lacking: Sequence[str], language: str, known: Words) -> dict[str, str]:
     """Return these words of a question in this language -> the most similar known ones.
 
-    Function words have none.
+    `known` is as of `without_accents`. Function words have none.
     """
-    # Of words that differ only in accents the most frequent is taken.
-    by_count = sorted(known.items(), key=lambda one: one[1][0])
-    forms = {_fold(word): written for word, written in by_count}
-    candidates = sorted(filter(_may_be_similar, forms))
     spoken = known_language(language)
     left_out = set(map(_fold, [*spoken.words, *spoken.comparison.split()]))
     found: dict[str, str] = {}
     for word in lacking:
         folded = _fold(word)
-        if not _may_be_similar(folded) or folded in left_out:
+        if not _may_be_added(folded) or folded in left_out:
             continue
-        near = process.extract(
-            folded, candidates, scorer=JaroWinkler.similarity, score_cutoff=LEAST_LIKENESS
+        near = process.extractOne(
+            folded, [*known], scorer=JaroWinkler.similarity, score_cutoff=LEAST_JARO_WINKLER
         )
-        # Of equal tenths of similarity the most frequent: "círculo" is "circle", not "circular".
-        best = max(((int(10 * like), *forms[one]) for one, like, _ in near), default=None)
-        found |= {word: best[-1]} if best else {}
+        found |= {word: known[near[0]][1]} if near else {}
     return found
 
 
-def _may_be_similar(word: str) -> bool:
+def _may_be_added(word: str) -> bool:
     return word[0] < _FIRST_UNSPACED and len(word) >= SHORTEST_SIMILAR
 
 

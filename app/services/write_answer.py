@@ -19,7 +19,7 @@ from app.domain.answer import (
     TextDelta,
     Usage,
 )
-from app.domain.answering.answerability import GUESSED_THRESHOLD
+from app.domain.answering.answerability import SIMILAR_WORDS_THRESHOLD
 from app.domain.answering.chapters import with_sides
 from app.domain.answering.citations import CitationList
 from app.domain.answering.cited_answer import CitedAnswerBuilder
@@ -79,7 +79,7 @@ class WriteAnswer:
         languages = analysis.asked_in, language
         scorer = next((one for one in self.scorers if one.reads(*languages)), None)
         translated = scorer is not None and analysis.asked_in != language
-        if analysis.guessed and not translated and read.score < GUESSED_THRESHOLD:
+        if analysis.by_similar_words and not translated and read.score < SIMILAR_WORDS_THRESHOLD:
             return ExtractiveAnswer("", ())
         paragraphs = candidates(analysis, context, self.split_sentences)
         compared = [one.compared(unit) for one in paragraphs for unit in one.units]

@@ -134,7 +134,6 @@ def test_the_language_of_a_question_is_told_by_its_words_or_its_script(
 
 def test_a_refusal_is_in_the_language_of_the_question_or_in_english() -> None:
     assert notices("de").refused(0) == "Das Buch sagt dazu nichts."
-    assert notices("fi").refused(0) == "Kirja ei kerro sitä."
     assert notices("eu").refused(0) == notices("en").refused(0)
 
 

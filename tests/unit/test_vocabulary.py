@@ -11,7 +11,14 @@ from app.domain.answering.request import AskRequest
 from app.domain.errors import ProviderUnavailable
 from app.domain.indexed_book import BookList
 from app.services.analyse_question import AnalyseQuestion
-from app.services.vocabulary import MOST_BOOKS, closest, correctable, long_words, similar_words
+from app.services.vocabulary import (
+    MOST_BOOKS,
+    closest,
+    correctable,
+    long_words,
+    similar_words,
+    without_accents,
+)
 from tests.fake_world import FakeEmbedder, FakeIndex, World, make_chunk, passage, retrieving
 from tests.made_chunks import made_manifest
 from tests.recorded_cases import case_lines
@@ -109,8 +116,6 @@ def test_names_and_common_words_only_get_the_accents_of_the_book(
 ENGLISH = {
     "immunity": (9, "immunity"),
     "innate": (4, "Innate"),
-    "circular": (2, "circular"),
-    "circle": (8, "circle"),
     "tokenizer": (7, "tokenizer"),
     "résumé": (1, "résumé"),
     "resume": (2, "resume"),
@@ -127,7 +132,6 @@ SPANISH = "¿Qué es la inmunidad innata y para qué sirve?"
         ("¿Qué es un tokenizador?", ("tokenizer",)),
         ("¿Qué es la respuesta innata?", ("Innate",)),
         ("¿Qué es la célula?", ("cell",)),
-        ("¿Qué es un círculo?", ("circle",)),
         ("¿Qué es el perro?", ()),
         ("¿Qué es un resumen?", ("resume",)),
         ("¿Cuándo y para qué?", ()),
@@ -138,7 +142,8 @@ SPANISH = "¿Qué es la inmunidad innata y para qué sirve?"
 def test_a_word_that_the_book_lacks_has_the_most_similar_one(
     question: str, found: tuple[str, ...]
 ) -> None:
-    assert tuple(similar_words(long_words(question), "es", ENGLISH).values()) == found
+    known = without_accents(ENGLISH)
+    assert tuple(similar_words(long_words(question), "es", known).values()) == found
 
 
 BOOKS = BookList([made_manifest()])

@@ -141,7 +141,7 @@ def reference_drafts(inside: Sequence[Entry]) -> list[Draft]:
 
 
 def read_table(table: HtmlElement, tree: Tree) -> Draft:
-    """Return a table; its caption, if it has one, is its first row."""
+    """Return a table, or a list of lists of cells; a caption is the first row."""
     shown = [inline(one, tree) for one in table.iterchildren("caption")][:1]
     lines = [one.marked for one in shown if one.marked]
     carried: dict[int, list[Draft]] = {}

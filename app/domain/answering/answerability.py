@@ -36,9 +36,10 @@ development questions."""
 ANSWER_THRESHOLD = 0.77
 """At or above it a question is answered: of those in readers' words 7 % of the answerable and 81 %
 of the near-topic unanswerable ones are not."""
-GUESSED_THRESHOLD = 0.005
-"""The same if words that resemble its own replace those of another language: 14 to 18 % of xquad's
-English or Spanish questions on the other texts are below it, and half of 20 on other subjects."""
+SIMILAR_WORDS_THRESHOLD = 0.005
+"""Below it a question in another language is refused if similar words of the book replace its own.
+14 to 18 % of xquad's questions put to the texts in the other language are, English and Spanish, and
+half of 20 questions on other subjects."""
 RELEVANCE_THRESHOLD = 0.5
 """Relevance by a calibrated reranker below which a question is not in the book. Not measured: a
 calibrated score of 0.5 is as likely relevant as not. `eval` suggests a value."""

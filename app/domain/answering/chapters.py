@@ -230,7 +230,8 @@ def named_sections(
     """Return the only section, or the outermost, that has the question as its heading.
 
     Of a comparison return the section that compares, else the two whose headings have all its terms
-    together, each one that the other lacks, and no others but those of both. [] if there are none.
+    together, each one that the other lacks; both or neither have words that the question lacks.
+    [] if there are none.
     """
     said, known = words(asked), known_language(language)
     frame = f"{known.frame} {known.comparison}".split()

@@ -49,8 +49,8 @@ class QuestionAnalysis:
     """Its wordings as terms and vectors: the question, the question with its earlier turns, without
     function words of another language, without sentences about the reader, and with similar words
     of the book in place of those that it lacks."""
-    guessed: bool = False
-    """Whether words of another language are replaced by words of the book that resemble them."""
+    by_similar_words: bool = False
+    """Whether similar words of the book replace words of another language."""
     vector: Vector = field(default_factory=lambda: array("f"))
     """Vector of the question with its earlier turns, without a selected text; see `Reading`."""
     read: str = ""

@@ -119,19 +119,27 @@ def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
-    formulas = FORMULA if state.env["site"] is Site.MKDOCS else _SHORTCODE
-    formula = formulas.match(state.src, state.pos)
-    is_inline = formula is not None and formula.lastgroup in ("tex", "inline")
-    if formula and (is_inline or formula.span() == (0, len(state.src))):
-        kind = "math_inline" if is_inline else "math_inline_double"
-        if not silent:
-            state.push(kind, "math", 0).content = formula[formula.lastgroup or 0].strip("$ \n")
-        state.pos = formula.end()
-        return True
+    return _formula(state, silent) or _left_out(state, silent) or _role(state, silent)
+
+
+def _formula(state: StateInline, silent: bool) -> bool:
+    """Read a formula in a shortcode or in MkDocs's brackets; a displayed one stands alone."""
+    pattern = FORMULA if state.env["site"] is Site.MKDOCS else _SHORTCODE
+    found = pattern.match(state.src, state.pos)
+    is_inline = found is not None and found.lastgroup in ("tex", "inline")
+    if found is None or not (is_inline or found.span() == (0, len(state.src))):
+        return False
+    if not silent:
+        token = state.push("math_inline" if is_inline else "math_inline_double", "math", 0)
+        token.content = found[found.lastgroup or 0].strip("$ \n")
+    state.pos = found.end()
+    return True
+
+
+def _left_out(state: StateInline, silent: bool) -> bool:
+    """Leave out marks that the page does not show, and what only the generator can resolve."""
     pattern = _IN_MDX if state.env["mdx"] else _IN_LINE
     found = pattern.match(state.src, state.pos)
-    if found is None and state.src[state.pos] == "`":
-        return _role(state, silent)
     if found is None or (found["list"] and state.env["site"] is Site.MYST):
         return False
     if not silent:
@@ -148,8 +156,11 @@ def _inline(state: StateInline, silent: bool) -> bool:
 
 def _role(state: StateInline, silent: bool) -> bool:
     """Leave out a role, whose name has been read as text."""
-    name, text = _ROLE.search(state.pending), _ROLE_TEXT.match(state.src, state.pos)
-    if silent or not name or not text or state.env["site"] is Site.MKDOCS:  # it has icons there
+    text = _ROLE_TEXT.match(state.src, state.pos)
+    if silent or not text or state.env["site"] is Site.MKDOCS:  # it has icons there
+        return False
+    name = _ROLE.search(state.pending)
+    if not name:
         return False
     state.pending = state.pending[: name.start()]
     token = state.push(UNRESOLVED, "", 0)
