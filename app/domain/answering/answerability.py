@@ -38,8 +38,7 @@ ANSWER_THRESHOLD = 0.77
 of the near-topic unanswerable ones are not."""
 SIMILAR_WORDS_THRESHOLD = 0.005
 """Below it a question in another language is refused if similar words of the book replace its own.
-14 to 18 % of xquad's questions put to the texts in the other language are, English and Spanish, and
-half of 20 questions on other subjects."""
+20 % of xquad's Spanish questions on its English texts are, and half of 20 on other subjects."""
 RELEVANCE_THRESHOLD = 0.5
 """Relevance by a calibrated reranker below which a question is not in the book. Not measured: a
 calibrated score of 0.5 is as likely relevant as not. `eval` suggests a value."""
