@@ -129,7 +129,7 @@ def test_of_a_long_lead_in_the_last_sentence_is_shown_unless_it_answers_itself()
     short = passage("Tokens are many. They are sorted like this:", "p-short")
     (shown,) = extracted("by their bytes or length?", short, listed).passages
     assert shown.text == f"{short.text}\n\n{listed.text}"
-    (shown,) = extracted("tokens sorted by bytes", lead, listed).passages
+    (shown,) = extracted("tokens sorted", lead, listed).passages
     assert shown.text.startswith("Other things")
 
 
@@ -174,10 +174,10 @@ def test_the_limit_of_words_holds_in_a_script_without_blanks() -> None:
         hours = range(10)
         return "".join(f"フクロウ{owl}番は夜の{hour}時にネズミを静かに狩ります。" for hour in hours)
 
-    far = [in_section(told(owl), str(owl)) for owl in range(3)]
+    far = [in_section(told(owl), str(owl)) for owl in range(4)]
     found = extracted("フクロウ", *far)
     assert sum(word_count(one.text) for one in found.passages) <= MAX_ANSWER_WORDS
-    near = [passage(told(owl), f"p-{owl}") for owl in range(3)]
+    near = [passage(told(owl), f"p-{owl}") for owl in range(4)]
     assert len(extracted("フクロウ", *near).passages[0].paragraph_ids) < len(near)
 
 
