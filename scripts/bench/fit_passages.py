@@ -7,9 +7,9 @@ questions of the development sets, offline. The model is a conditional logistic 
 paragraph against the others of the question's context, the features those of
 `app/domain/answering/relevance.py`. It is fitted on questions in readers' words; those of the
 development sets repeat the words of their texts. Prints the weights fitted on all books, and what
-is shown with weights that were fitted without the question's book. `--ablate` refits without each feature and
-prints what is shown, minus the same with all features, with its 95 % interval (paired bootstrap
-over questions): the key facts where the questions have them, else a gold paragraph.
+is shown with weights that were fitted without the question's book. `--ablate` refits without each
+feature and prints what is shown, minus the same with all features, with its 95 % interval (paired
+bootstrap over questions): the key facts where the questions have them, else a gold paragraph.
 """
 
 import asyncio
