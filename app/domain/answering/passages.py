@@ -17,7 +17,7 @@ from app.domain.scripts import word_count
 from app.domain.terms import ends_in_sentence, has_sentence, joined_words
 
 MAX_PASSAGES = 5
-LEAST_WORDS, WORDS_PER_TERM, MOST_TERMS = 215, 10, 10
+LEAST_WORDS, WORDS_PER_TERM, MOST_TERMS = 190, 10, 10
 """Limit for all passages together, by the question's terms; see `word_limit`."""
 MAX_ANSWER_WORDS = LEAST_WORDS + WORDS_PER_TERM * MOST_TERMS
 LEAST_RUN = 50
