@@ -5,11 +5,10 @@
 Asks the students' development questions, the table questions, the sample book's questions and
 questions of the development sets, offline. The model is a conditional logistic regression of gold
 paragraph against the others of the question's context, the features those of
-`app/domain/answering/relevance.py`. It is fitted on questions in readers' words; those of the
-development sets repeat the words of their texts. Prints the weights fitted on all books, and what
-is shown with weights that were fitted without the question's book. `--ablate` refits without each
-feature and prints what is shown, minus the same with all features, with its 95 % interval (paired
-bootstrap over questions): the key facts where the questions have them, else a gold paragraph.
+`app/domain/answering/relevance.py`. Prints the weights fitted on all books, and what is shown with
+weights that were fitted without the question's book. `--ablate` refits without each feature and
+prints what is shown, minus the same with all features, with its 95 % interval (paired bootstrap
+over questions): the key facts where the questions have them, else a gold paragraph.
 """
 
 import asyncio
@@ -30,7 +29,7 @@ from app.bootstrap.application import Application
 from app.bootstrap.question_file import read_questions
 from app.domain.answering.extractive import answer_of, best_passages
 from app.domain.answering.passages import word_limit
-from app.domain.answering.relevance import WEIGHTS, Candidate, Features, Relevance, candidates
+from app.domain.answering.relevance import Candidate, Features, Relevance, candidates
 from app.domain.book_id import BookId
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.metrics import Retrieved, first_hit, has_facts
@@ -61,10 +60,8 @@ OF_CORPORA = {
 """Sets of the development data: their questions, and the kind."""
 MOST = 200
 """Questions of a set."""
-IN_READERS_WORDS = {"students": 3.0, "tables": 1.5, "sample": 1.0}
-"""Weight of a question in the fit; questions of other sets are not fitted."""
-NOT_FITTED = frozenset({"reading", "length"})
-"""No model reads here; what showing a paragraph costs does not make it gold."""
+IN_READERS_WORDS = {"students": 3.0, "tables": 1.5}
+"""Weight of a question in the fit; 1 in other sets, whose questions were made from their texts."""
 PENALTY = 1.0
 """Of the squared weights; the features are 0 to about 1."""
 ROUNDS = 3
@@ -93,7 +90,7 @@ class Case:
 
     @property
     def weight(self) -> float:
-        return IN_READERS_WORDS.get(self.set, 0.0)
+        return IN_READERS_WORDS.get(self.set, 1.0)
 
     def shown(self, weights: Features) -> tuple[bool, int]:
         """Return whether the passages have the key facts, or a gold paragraph; and their words."""
@@ -158,15 +155,13 @@ async def _cases(
 
 def fitted(cases: Sequence[Case], used: Sequence[int]) -> Features:
     """Return the weights with the greatest penalised likelihood; 0 for features not in `used`."""
-    free = [at for at in used if Features._fields[at] not in NOT_FITTED]
     weights = np.zeros(len(Features._fields))
-    weights[free] = 1.0
-    informative = [one for one in cases if one.weight and 0 < one.gold.sum() < len(one.gold)]
+    weights[used] = 1.0
+    informative = [one for one in cases if 0 < one.gold.sum() < len(one.gold)]
     for _ in range(ROUNDS):
-        best = [_best_units(one, weights)[:, free] for one in informative]
-        weights[free] = _newton(informative, best, weights[free])
-    length = WEIGHTS.length if Features._fields.index("length") in used else 0.0
-    return Features(*map(float, weights))._replace(length=length)
+        best = [_best_units(one, weights)[:, used] for one in informative]
+        weights[used] = _newton(informative, best, weights[used])
+    return Features(*map(float, weights))
 
 
 def _best_units(case: Case, weights: Floats) -> Floats:

@@ -159,7 +159,7 @@ def test_of_a_long_table_the_header_and_the_rows_that_answer_are_shown() -> None
     table = passage(f"Owls\nKind | Seen\n{rows}", "p-table", BlockKind.TABLE)
     (shown,) = extracted("How often was K7 seen?", table).passages
     assert shown.text.startswith("Owls\n\nKind | Seen\n--- | ---\n")
-    assert word_count(shown.text) < 160
+    assert word_count(shown.text) < 130
     assert marked(extracted("How often was K7 seen?", table))[0].startswith("K7 | seen 7 times")
 
 

@@ -14,7 +14,7 @@ from app.domain.page_markdown import part_markdown
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import joined_words
 
-LEAST_GAP = 2.5
+LEAST_GAP = 3.0
 """How much lower than the best paragraph's score that of a further passage may be."""
 MARKED_GAP = 0.4
 """How much lower than the best unit's score that of a marked unit may be."""

@@ -9,7 +9,7 @@ Paragraphs that follow each other in a section are one passage, with a short one
 
 from collections.abc import Iterable, Sequence
 
-from app.domain.answering.relevance import MAX_BLOCK_WORDS, Candidate, ScoredUnit
+from app.domain.answering.relevance import Candidate, ScoredUnit
 from app.domain.answering.units import WHOLE, Unit, announces, only_sends, whole_unit
 from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import table_rows
@@ -20,6 +20,8 @@ MAX_PASSAGES = 5
 LEAST_WORDS, WORDS_PER_TERM, MOST_TERMS = 190, 10, 10
 """Limit for all passages together, by the question's terms; see `word_limit`."""
 MAX_ANSWER_WORDS = LEAST_WORDS + WORDS_PER_TERM * MOST_TERMS
+MAX_BLOCK_WORDS = 120
+"""A longer text, list or table is shown in part."""
 LEAST_RUN = 50
 """A part is not cut to fewer words where little room is left; a lead-in of so many is whole."""
 MAX_LABEL_WORDS = 12

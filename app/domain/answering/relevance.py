@@ -8,7 +8,6 @@ conditional logistic regression, gold paragraph against the others of its contex
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from math import log
 from operator import mul
 from typing import NamedTuple
 
@@ -27,7 +26,6 @@ from app.domain.document import BlockKind
 from app.domain.fences_and_tables import table_rows
 from app.domain.languages import compares
 from app.domain.retrieval.query import ContextPassage
-from app.domain.scripts import word_count
 
 
 class Features(NamedTuple):
@@ -52,26 +50,19 @@ class Features(NamedTuple):
     """1 if the question wants a block of this kind: "which types" a list or table."""
     caption: float
     """1 for the text of a figure, which describes what it shows."""
-    length: float
-    """Logarithm of the paragraph's words, as many as are shown, divided by the highest one: what
-    is shown of a long paragraph takes the place of others."""
 
 
 WEIGHTS = Features(
-    retrieval=3.98,
-    coverage=0.77,
-    context=3.16,
-    similarity=2.18,
-    reading=4.0,
-    definition=2.39,
-    form=1.35,
-    caption=-0.70,
-    length=-2.0,
+    retrieval=5.89,
+    coverage=0.73,
+    context=3.10,
+    similarity=2.36,
+    reading=5.5,
+    definition=3.08,
+    form=1.23,
+    caption=-1.75,
 )
-"""Those of `reading`, and of `length`, which is what showing a paragraph costs, are not fitted."""
-
-MAX_BLOCK_WORDS = 150
-"""A longer text, list or table is shown in part."""
+"""That of `reading`, about as much as `retrieval`, is not fitted."""
 
 _LISTING = 0.5
 """Factor on the terms of a listing if the question does not ask for code."""
@@ -185,7 +176,6 @@ class Relevance:
         lead_in = question.terms(one.lead_in)
         around = question.terms(" ".join((*passage.heading_path, passage.text)))
         headed = self._weight(question.terms(" ".join(passage.heading_path[-1:])))
-        length = log(1 + min(word_count(passage.text), MAX_BLOCK_WORDS)) / log(1 + MAX_BLOCK_WORDS)
         is_listing = passage.kind is BlockKind.CODE
         evidence = _LISTING if is_listing and passage.kind not in question.asked_kinds else 1.0
         for unit in one.units:
@@ -198,7 +188,6 @@ class Relevance:
                 definition=max(self._row(unit), self._definition(unit)),
                 form=float(passage.kind in question.asked_kinds),
                 caption=float(passage.kind is BlockKind.FIGURE),
-                length=length,
             )
             score = sum(map(mul, features, self.weights), 0.0)
             answers = self.translated or bool(features.coverage or features.definition or headed)
