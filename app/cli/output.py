@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from pydantic_core import to_jsonable_python
+
 from app.domain.characters import counted, printable
 from app.domain.errors import InputError, RagError
 from app.services.phases import Phase, Phases
@@ -28,7 +30,7 @@ def remark(text: str) -> None:
 
 def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
     """Print one object or array as one line on stdout."""
-    say(json.dumps(value, ensure_ascii=False, default=str))
+    say(json.dumps(value, ensure_ascii=False, default=to_jsonable_python))
 
 
 def show(

@@ -223,7 +223,7 @@ def filled(settings: Settings) -> Settings:
 @pytest.mark.usefixtures("filled")
 def test_the_report_counts_what_was_asked_and_not_answered(run: Run) -> None:
     report = run("report", "owls", "--json").json()
-    assert report["questions"] == 6
+    assert (report["questions"], report["until"][10]) == (6, "T")
     assert report["by_confidence"] == {"answered": 3, "not_in_book": 2, "uncertain": 1}
     assert (report["up"], report["down"], report["usd"]) == (1, 1, 1.75)
     most = report["most_asked"][0]
