@@ -8,6 +8,7 @@ _FENCE = re.compile(
 )
 """The first line of a fence, which may begin a list item."""
 _FENCE_LINE = re.compile(rf"^{_FENCE.pattern}", re.MULTILINE)
+_BARE_PIPE = re.compile(r"(?<!\\)\|")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 """A line with its end. Form feeds and other separators end no line in Markdown."""
 _RULE = re.compile(r"[ \t]*(?:\| --- \||---(?: \| ---)+)\n?")
@@ -64,7 +65,7 @@ def _row(cells: Sequence[str]) -> str:
 
     Outer pipes are needed for a single cell and for an empty cell at an edge.
     """
-    line = " | ".join(cell.replace("|", "\\|") for cell in cells)
+    line = " | ".join(_BARE_PIPE.sub(r"\\|", cell) for cell in cells)
     return line if len(cells) > 1 and cells[0].strip() and cells[-1].strip() else f"| {line} |"
 
 

@@ -16,7 +16,7 @@ def passage_markdown(passage: Passage) -> str:
 def part_markdown(passage: Passage, start: int, end: int) -> tuple[str, str, str]:
     """Return `passage.text[start:end]`: mark-up before the text, the text, mark-up after it.
 
-    Rows of a table follow its header. Dots stand for what is left out of a sentence's paragraph.
+    Rows of a table follow its header. Dots stand for what is left out; below a table, of it.
     """
     text = passage.text[start:end]
     if passage.kind is BlockKind.CODE:
@@ -24,17 +24,19 @@ def part_markdown(passage: Passage, start: int, end: int) -> tuple[str, str, str
         return f"{opening}\n", text, f"\n{closing}"
     if passage.kind is BlockKind.TABLE:
         header = table_rows(passage.text)[0]
-        return ("", with_rule(text), "") if start < header else _rows(passage.text[:header], text)
-    if passage.kind is BlockKind.LIST:
-        return "", text, ""
+        is_rows = start >= header
+        before, rows = _rows(passage.text[:header], text) if is_rows else ("", with_rule(text))
+        is_cut = passage.text[header * is_rows : start].strip() or passage.text[end:].strip()
+        return before, rows, "\n\n\u2026" if is_cut else ""
+    apart = "\n\n" if passage.kind is BlockKind.LIST else " "
     cut = (passage.text[:start].strip(), passage.text[end:].strip())
-    return "\u2026 " * bool(cut[0]), text, " \u2026" * bool(cut[1])
+    return f"\u2026{apart}" * bool(cut[0]), text, f"{apart}\u2026" * bool(cut[1])
 
 
-def _rows(header: str, rows: str) -> tuple[str, str, str]:
+def _rows(header: str, rows: str) -> tuple[str, str]:
     every = with_rule(f"{header}\n{rows}").split("\n")
     first = len(every) - len(table_rows(f"{header}\n{rows}")[1])
-    return "\n".join([*every[:first], ""]), "\n".join(every[first:]), ""
+    return "\n".join([*every[:first], ""]), "\n".join(every[first:])
 
 
 def page_markdown(chunks: Sequence[Chunk]) -> str:

@@ -200,8 +200,7 @@ def test_links_lead_to_the_first_marked_paragraph() -> None:
     lead = passage("Sorting is described here.", "p-lead")
     told = passage("The tokens are sorted by their bytes.", "p-told")
     (shown,) = extracted("How are the tokens sorted by bytes?", lead, told).passages
-    assert shown.url == told.url
-    assert shown.permalink == "/cite/p-told?book=book"
+    assert (shown.url, shown.permalink) == (told.url, "/cite/p-told?book=book")
 
 
 _KINDS = st.sampled_from([BlockKind.PARAGRAPH, BlockKind.LIST, BlockKind.CODE])
@@ -279,12 +278,13 @@ def test_what_a_reader_will_learn_is_no_answer_unless_it_is_asked_for() -> None:
         ("- osmosis\n- membranes", BlockKind.LIST, "Learning Objectives", False),
         ("- osmosis\n- membranes", BlockKind.LIST, "Chapter learning objectives", False),
         ("- osmosis\n- membranes", BlockKind.LIST, "Kinds", True),
+        ("listings/osmosis/src/main.rs", BlockKind.CODE, "Kinds", False),
         ("What You'll Learn\n\n- What osmosis is", BlockKind.ADMONITION, "Kinds", False),
         ("Chapter Objectives\n\n- What osmosis is", BlockKind.ADMONITION, "Kinds", False),
         ("Osmosis was hard. You will learn why.", BlockKind.PARAGRAPH, "Kinds", True),
     ],
 )
-def test_objectives_are_known_by_heading_title_or_lead_in(
+def test_objectives_and_names_of_files_are_not_shown(
     text: str, kind: BlockKind, heading: str, *, shown: bool
 ) -> None:
     found = extracted("osmosis", passage(text, "p-1", kind, heading_path=("Life", heading)))

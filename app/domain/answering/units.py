@@ -37,6 +37,8 @@ _CACHED_PASSAGES = 4_096
 
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
 """Where a sentence that is too long is split; not after the full stop of an initial."""
+_FILE = re.compile(r"(?:[\w-][\w.-]*/)+[\w.-]+\.\w+\s*")
+"""What an include that could not be read leaves of a listing."""
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+")
 ASKS_OBJECTIVES = in_any("asks_objectives").replace("|", " ")
 _SENDS = re.compile(rf"(?:{in_any('sends')})", re.IGNORECASE)
@@ -92,7 +94,8 @@ def is_quotable(passage: Passage) -> bool:
     """Whether the paragraph may be shown.
 
     Not shown: headings, exercises, solutions, references, captions without a sentence, lists of
-    links, glossary entries that only refer to another one, listings of more than `MAX_UNIT_WORDS`.
+    links, glossary entries that only refer to another one, listings of more than `MAX_UNIT_WORDS`
+    or of which the reading has only the file's name.
     """
     kind, text = passage.kind, passage.text
     if kind is BlockKind.FIGURE and not has_sentence(text):
@@ -100,6 +103,8 @@ def is_quotable(passage: Passage) -> bool:
     if kind in NEVER_QUOTED or kind is BlockKind.REFERENCE or only_refers(passage):
         return False
     if kind in (BlockKind.CODE, BlockKind.MATH) and word_count(text) > MAX_UNIT_WORDS:
+        return False
+    if kind is BlockKind.CODE and _FILE.fullmatch(text):
         return False
     linked = kind is BlockKind.LIST and len(text) < LEAST_TEXT * (passage.end - passage.start)
     return not linked

@@ -55,6 +55,8 @@ _LANGUAGE = re.compile(r"\A[ \t]+([\w+#.-]+)(?![\w=+#.-])")
 _TITLED = re.compile(r"(?:\b(?:title|name|header)=|[ \t])(?:\"([^\"]*)\"|'([^']*)')")
 _LISTING = "highlight"
 _PAIRED_ROLES = frozenset({"admonition", "frame", "details", "tab", "formula"})
+_TITLED_ROLES = frozenset({"admonition", "details"})
+"""A heading that begins one is its title, as in lessons of The Carpentries."""
 _INDENT = 4
 _LONGEST = 500
 """Lines of what has an end."""
@@ -105,9 +107,13 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
     inside = _nested(body, line, state, depth)
     if role == "glossary":
         return inside
-    title = inline_html(state.md, argument, state.env) if role != "figure" else ""
-    shown = title if "solution" not in name else ""  # it names the exercise
     ident = options.get("name") or options.get("label") or ""
+    is_headed = not argument and inside and inside[0].type == "heading_open"
+    if is_headed and role in _TITLED_ROLES:
+        argument, inside = inside[1].content, inside[3:]
+        ident = ident or argument
+    title = inline_html(state.md, argument, state.env) if role != "figure" else ""
+    shown = title if is_headed or "solution" not in name else ""  # it names the exercise
     ident = ident and state.env["slug"](ident)
     element = _TABLE["admonition" if role == "frame" and title else role]
     opening = element["opening"].format(

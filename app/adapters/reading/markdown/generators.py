@@ -29,7 +29,7 @@ _INDEX = ("index", "_index", "readme")
 _LESSON = ("episodes", "learners", "instructors", "profiles")
 """Folders of a lesson of the Carpentries, in the order of its site."""
 _HUGO = ("hugo.toml", "hugo.yaml", "config/_default/hugo.toml", "config.toml")
-_POSITIONS = ("sidebar_position", "weight", "nav_order", "order")
+_POSITIONS = ("sidebar_position", "position", "weight", "nav_order", "order")
 """Where front matter says a page's place: Docusaurus, Hugo, Just the Docs, Starlight."""
 
 
@@ -290,11 +290,17 @@ def _doc_path(name: str, front: Mapping[str, object]) -> str:
 def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
     """Return the front matter of the pages, ordered by the positions in it.
 
-    A folder's is that of its index.
+    A folder's is that of its `_category_` file, else of its index.
     """
     fronts = {one: front_matter_of(files, join(folder, one)) for one in page_names(files, folder)}
+    folders = {above for name in fronts for above in PurePosixPath(name).parents}
+    own = {
+        f"{one}/index{end}": _settings(files, join(folder, str(one), f"_category_{end}"))
+        for one in sorted(folders)
+        for end in (".json", ".yml", ".yaml")
+    }
     places: dict[str, str] = {}
-    for name, front in fronts.items():
+    for name, front in [*fronts.items(), *own.items()]:
         sidebar = front.get("sidebar")
         known = {**front, **sidebar} if isinstance(sidebar, Mapping) else front
         position = next((known[key] for key in _POSITIONS if key in known), None)
@@ -306,7 +312,7 @@ def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
         parts = PurePosixPath(name).with_suffix("").parts
         at = ["/".join(parts[: end + 1]) for end in range(len(parts))]
         return [
-            (True, places[path]) if path in places else part
+            (True, places[path] + part[1]) if path in places else part
             for path, part in zip(at, by_numbers(name), strict=True)
         ]
 

@@ -18,6 +18,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 from mdit_py_plugins.amsmath import amsmath_block, amsmath_plugin
 from mdit_py_plugins.attrs import attrs_block_plugin, attrs_plugin
+from mdit_py_plugins.attrs.index import _attr_block_rule
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.dollarmath.index import math_block_dollar
@@ -151,6 +152,7 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
     md.inline.ruler.at("emphasis", _emphasis)
     md.use(tags_plugin).use(unresolved_plugin, is_mdx)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
+    md.block.ruler.at("attr", _attributes)
     md.use(dollarmath_plugin, allow_space=site is Site.MYST, allow_digits=False,
            double_inline=True).use(amsmath_plugin)  # fmt: skip
     md.block.ruler.at("amsmath", _bounded(amsmath_block, "\\begin{"))
@@ -162,6 +164,7 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         md.block.ruler.at("paragraph", partial(_indented, paragraph))
     if site in (Site.MKDOCS, Site.PLAIN):
         md.core.ruler.push("marks", _without_marks)
+    if site not in (Site.MDBOOK, Site.MYST):
         md.add_render_rule("text", _text)  # the ids of headings keep the names
     md.use(callouts_plugin)
     if site is Site.MYST:
@@ -171,6 +174,12 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
     for name, rule in _RULES.items():
         md.add_render_rule(name, rule)
     return md
+
+
+def _attributes(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a line of attributes, which the plugin takes for one if it ends with another brace."""
+    line = state.src[state.bMarks[start] : state.eMarks[start]].rstrip()
+    return line.find("}") == len(line) - 1 and _attr_block_rule(state, start, end, silent)
 
 
 def _emphasis(state: StateInline, silent: bool) -> bool:
