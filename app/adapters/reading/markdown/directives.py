@@ -15,6 +15,7 @@ from mdit_py_plugins.colon_fence import colon_fence_plugin
 
 from app.adapters.reading.markdown.unresolved import inline_html
 from app.adapters.reading.source_files import front_matter
+from app.domain.document import Site
 
 _FENCE = re.compile(r"\s*\{(?P<name>[A-Za-z][\w:.+-]*)\}(?P<argument>.*)", re.DOTALL)
 _NAMED_FENCE = re.compile(
@@ -56,7 +57,7 @@ _TITLED = re.compile(r"(?:\b(?:title|name|header)=|[ \t])(?:\"([^\"]*)\"|'([^']*
 _LISTING = "highlight"
 _PAIRED_ROLES = frozenset({"admonition", "frame", "details", "tab", "formula"})
 _TITLED_ROLES = frozenset({"admonition", "details"})
-"""A heading that begins one is its title, as in lessons of The Carpentries."""
+"""A heading that begins one is its title in lessons of The Carpentries and Quarto."""
 _INDENT = 4
 _LONGEST = 500
 """Lines of what has an end."""
@@ -109,7 +110,7 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
         return inside
     ident = options.get("name") or options.get("label") or ""
     is_headed = not argument and inside and inside[0].type == "heading_open"
-    if is_headed and role in _TITLED_ROLES:
+    if is_headed and role in _TITLED_ROLES and state.env["site"] is Site.PLAIN:
         argument, inside = inside[1].content, inside[3:]
         ident = ident or argument
     title = inline_html(state.md, argument, state.env) if role != "figure" else ""
