@@ -164,7 +164,6 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         md.block.ruler.at("paragraph", partial(_indented, paragraph))
     if site in (Site.MKDOCS, Site.PLAIN):
         md.core.ruler.push("marks", _without_marks)
-    if site not in (Site.MDBOOK, Site.MYST):
         md.add_render_rule("text", _text)  # the ids of headings keep the names
     md.use(callouts_plugin)
     if site is Site.MYST:
