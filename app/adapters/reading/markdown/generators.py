@@ -220,7 +220,7 @@ def _lesson(files: SourceFiles, settings: Mapping[str, object]) -> Facts:
     """Read a lesson of the Carpentries' Workbench, which puts its pages beside each other."""
     names = [f"{folder}/{name}" for folder in _LESSON for name in _list(settings.get(folder))]
     found = _pages(files, "", ".html")
-    names += [one for folder in _LESSON for one in found if one.startswith(f"{folder}/")]
+    names += [one for folder in _LESSON for one in found if one.rpartition("/")[0] == folder]
     return Facts(
         "",
         {one: found[one].rpartition("/")[2] for one in ("index.md", *names) if one in found},
