@@ -16,7 +16,7 @@ def passage_markdown(passage: Passage) -> str:
 def part_markdown(passage: Passage, start: int, end: int) -> tuple[str, str, str]:
     """Return `passage.text[start:end]`: mark-up before the text, the text, mark-up after it.
 
-    Rows of a table follow its header. Dots stand for what is left out; below a table, of it.
+    Rows of a table follow its header. Dots stand for what is left out, of a table below it.
     """
     text = passage.text[start:end]
     if passage.kind is BlockKind.CODE:
@@ -26,8 +26,8 @@ def part_markdown(passage: Passage, start: int, end: int) -> tuple[str, str, str
         header = table_rows(passage.text)[0]
         is_rows = start >= header
         before, rows = _rows(passage.text[:header], text) if is_rows else ("", with_rule(text))
-        is_cut = passage.text[header * is_rows : start].strip() or passage.text[end:].strip()
-        return before, rows, "\n\n\u2026" if is_cut else ""
+        left_out = passage.text[header if is_rows else 0 : start] + passage.text[end:]
+        return before, rows, "\n\n\u2026" if left_out.strip() else ""
     apart = "\n\n" if passage.kind is BlockKind.LIST else " "
     cut = (passage.text[:start].strip(), passage.text[end:].strip())
     return f"\u2026{apart}" * bool(cut[0]), text, f"{apart}\u2026" * bool(cut[1])

@@ -38,7 +38,7 @@ _CACHED_PASSAGES = 4_096
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
 """Where a sentence that is too long is split; not after the full stop of an initial."""
 _FILE = re.compile(r"(?:[\w-][\w.-]*/)+[\w.-]+\.\w+\s*")
-"""What an include that could not be read leaves of a listing."""
+"""The whole text of a listing that includes a file which could not be read."""
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+")
 ASKS_OBJECTIVES = in_any("asks_objectives").replace("|", " ")
 _SENDS = re.compile(rf"(?:{in_any('sends')})", re.IGNORECASE)

@@ -57,7 +57,7 @@ _TITLED = re.compile(r"(?:\b(?:title|name|header)=|[ \t])(?:\"([^\"]*)\"|'([^']*
 _LISTING = "highlight"
 _PAIRED_ROLES = frozenset({"admonition", "frame", "details", "tab", "formula"})
 _TITLED_ROLES = frozenset({"admonition", "details"})
-"""A heading that begins one is its title in lessons of The Carpentries and Quarto."""
+"""In plain folders a heading that begins one is its title, as The Carpentries and Quarto write."""
 _INDENT = 4
 _LONGEST = 500
 """Lines of what has an end."""

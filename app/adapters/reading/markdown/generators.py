@@ -30,7 +30,7 @@ _LESSON = ("episodes", "learners", "instructors", "profiles")
 """Folders of a lesson of the Carpentries, in the order of its site."""
 _HUGO = ("hugo.toml", "hugo.yaml", "config/_default/hugo.toml", "config.toml")
 _POSITIONS = ("sidebar_position", "position", "weight", "nav_order", "order")
-"""Where front matter says a page's place: Docusaurus, Hugo, Just the Docs, Starlight."""
+"""Where a page or category says its place: Docusaurus, Hugo, Just the Docs, Starlight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,17 +290,13 @@ def _doc_path(name: str, front: Mapping[str, object]) -> str:
 def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
     """Return the front matter of the pages, ordered by the positions in it.
 
-    A folder's is that of its `_category_` file, else of its index.
+    The position of a folder is that of its `_category_` file, else of its index.
     """
     fronts = {one: front_matter_of(files, join(folder, one)) for one in page_names(files, folder)}
-    folders = {above for name in fronts for above in PurePosixPath(name).parents}
-    own = {
-        f"{one}/index{end}": _settings(files, join(folder, str(one), f"_category_{end}"))
-        for one in sorted(folders)
-        for end in (".json", ".yml", ".yaml")
-    }
+    folders = {str(above) for name in fronts for above in PurePosixPath(name).parents}
+    categories = {f"{one}/index": _category(files, join(folder, one)) for one in folders}
     places: dict[str, str] = {}
-    for name, front in [*fronts.items(), *own.items()]:
+    for name, front in [*fronts.items(), *categories.items()]:
         sidebar = front.get("sidebar")
         known = {**front, **sidebar} if isinstance(sidebar, Mapping) else front
         position = next((known[key] for key in _POSITIONS if key in known), None)
@@ -317,6 +313,12 @@ def _fronts(files: SourceFiles, folder: str) -> dict[str, Mapping[str, object]]:
         ]
 
     return {name: fronts[name] for name in sorted(fronts, key=key)}
+
+
+def _category(files: SourceFiles, folder: str) -> Mapping[str, object]:
+    """Return what Docusaurus reads of a folder; {} without such a file."""
+    names = (join(folder, f"_category_{end}") for end in (".json", ".yml", ".yaml"))
+    return _settings(files, next(filter(files.has, names), ""))
 
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:

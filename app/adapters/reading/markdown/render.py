@@ -176,9 +176,9 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
 
 
 def _attributes(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a line of attributes, which the plugin takes for one if it ends with another brace."""
-    line = state.src[state.bMarks[start] : state.eMarks[start]].rstrip()
-    return line.find("}") == len(line) - 1 and _attr_block_rule(state, start, end, silent)
+    """Read a line of attributes. The plugin takes `{a} text {b}` for one too and loses its text."""
+    line = state.src[state.bMarks[start] : state.eMarks[start]]
+    return line.count("}") == 1 and _attr_block_rule(state, start, end, silent)
 
 
 def _emphasis(state: StateInline, silent: bool) -> bool:
